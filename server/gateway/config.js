@@ -1,5 +1,5 @@
-// The options of a gateway: of the command line, then the environment, then the file, then the defaults. Errors name
-// the option as it was given.
+// Reads the options of a gateway. The command line comes first, then the environment, then the file, then the defaults.
+// Error messages name the option as the user wrote it.
 import { LayerSet, parseDuration, scrub } from '../../core/index.js'
 import { isOrigin } from '../../loader/couchapp/policy.js'
 import { TilecouchError } from '../../loader/errors.js'
@@ -14,7 +14,7 @@ import { isObject, jsonOf, switchOf } from '../../core/values.js'
 /** @typedef {Record<string, any>} Values by the names of the options */
 
 const UNITS = { '': 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 }
-// of the command line, of mirrors and of upstreams
+// variables that the command line, mirrors and upstreams read
 const OTHER_VARIABLES = [
   'TILECOUCH_CONTACT', 'TILECOUCH_DEBUG',
   'TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'TILECOUCH_FROM_PASSWORD_FILE'
@@ -26,15 +26,15 @@ function refuse (why) {
 }
 
 /**
- * From a text, or a value already, to the value. The message of an error says why a value is not accepted.
+ * Each parser checks a text or a value, and returns the value. The message of its error says why it is not accepted.
  * @type {Record<string, (value: any, option: import('./options.js').Option) => any>}
  */
 const parsers = {
   text: parseText,
   names: parseNames,
   url: parseUrl,
-  port: value => whole(value, 0, 65535),
-  count: (value, { least = 0, most = Infinity }) => whole(value, least, most),
+  port: value => parseWhole(value, 0, 65535),
+  count: (value, { least = 0, most = Infinity }) => parseWhole(value, least, most),
   bytes: parseBytes,
   duration: (value, { whole: rounded }) => rounded ? Math.round(parseSeconds(value)) : parseSeconds(value),
   boolean: value => switchOf(value) ?? refuse('it takes true or false'),
@@ -53,33 +53,33 @@ function parseText (value) {
   return text && !/[\u0000-\u001f\u007f]/.test(value) ? text : refuse('it takes one line of text')
 }
 
-/** Names and patterns; true and false for all and none. */
+/** Names and patterns of layers. `true` means all layers, `false` none. */
 function parseLayers (value) {
   if (/^(true|false)$/.test(String(value))) return String(value) === 'true' ? ['*'] : []
   return checked(parseNames(value), names => new LayerSet(names))
 }
 
-/** A value, if `make` accepts it. */
-function checked (value, make) {
-  make(value)
+/** Returns a value; throws if `validate` throws. */
+function checked (value, validate) {
+  validate(value)
   return value
 }
 
-/** A list, or a text separated by commas. */
+/** Takes a list, or one text with commas. */
 function parseNames (value) {
   const parts = Array.isArray(value) ? value : [value]
   if (!parts.every(part => typeof part === 'string')) return refuse('it takes names, separated by commas')
   return parts.flatMap(part => part.split(',')).map(name => name.trim()).filter(Boolean)
 }
 
-/** As browsers write them; `*` for all. */
+/** Origins as browsers write them; `*` means all. */
 function parseOriginList (value) {
   const origins = parseNames(value).filter(origin => !/^none$/i.test(origin))
   if (origins.join() === '*' || origins.every(isOrigin)) return origins
   return refuse('it takes origins such as https://www.example.org, separated by commas, or *')
 }
 
-function whole (value, least, most) {
+function parseWhole (value, least, most) {
   const number = typeof value === 'number' || /^\d{1,9}$/.test(value) ? +value : NaN
   if (Number.isInteger(number) && number >= least && number <= most) return number
   return refuse(`it takes a whole number from ${least} to ${most}`)
@@ -111,12 +111,12 @@ function parseUrl (value) {
 
 const HEADERS = 'it takes a JSON object: host or origin -> header or ?parameter -> one line of text'
 
-/** Messages repeat nothing but hosts: a key that is no host may be an address with a password. */
+/** Error messages repeat only hosts: a key that is not a host may be an address with a password. */
 function parseHeaders (value) {
   const hosts = typeof value === 'string' ? jsonOf(value) : value
   if (!isObject(hosts)) return refuse(HEADERS)
   try {
-    new Secrets(hosts) // throws for what it cannot send
+    new Secrets(hosts) // throws for headers that it cannot send
   } catch ({ details }) {
     return refuse(HEADERS + details.option.replace('upstreamHeaders', '').replace(' of', ': wrong for'))
   }
@@ -141,9 +141,10 @@ export function resolveOptions (
   if (unknownInFile !== undefined) {
     throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: unknownKey(unknownInFile, table) })
   }
-  const unknown = Object.keys(flags).find(key => !names.has(key))
-  if (unknown !== undefined) {
-    throw new TilecouchError('BAD_OPTION', { option: 'the gateway', value: unknown, why: unknownKey(unknown, table) })
+  const unknownFlag = Object.keys(flags).find(key => !names.has(key))
+  if (unknownFlag !== undefined) {
+    const why = unknownKey(unknownFlag, table)
+    throw new TilecouchError('BAD_OPTION', { option: 'the gateway', value: unknownFlag, why })
   }
   const values = Object.fromEntries(table.map(option => {
     const { name } = option
@@ -154,8 +155,8 @@ export function resolveOptions (
       [variable && env[variable], variable],
       [file[name], `"${name}" in ${fileName}`]
     ]
-    const [value, where] = settings.find(([setting]) => setting !== undefined && setting !== null) ?? []
-    return [name, where === undefined ? option.default : parse(option, value, where)]
+    const [value, source] = settings.find(([setting]) => setting !== undefined && setting !== null) ?? []
+    return [name, source === undefined ? option.default : parse(option, value, source)]
   }))
   if (values.trustProxy && !values.publicUrl) {
     const why = 'a gateway behind a proxy needs the URL for clients: add --public-url'
@@ -164,23 +165,23 @@ export function resolveOptions (
   return values
 }
 
-function parse (option, value, where) {
+function parse (option, value, source) {
   try {
     return parsers[option.type](value, option)
   } catch (error) {
     const shown = option.secret ? '(not shown)' : value
-    throw new TilecouchError('BAD_OPTION', { option: where, value: shown, why: error.message })
+    throw new TilecouchError('BAD_OPTION', { option: source, value: shown, why: error.message })
   }
 }
 
 function unknownKey (key, table) {
-  const plain = text => text.replace(/[^a-z]/gi, '').toLowerCase()
-  const near = table.find(({ name }) => plain(name) === plain(key))
-  return `unknown option ${JSON.stringify(key)}${near ? `; "${near.name}" is one` : ''}`
+  const normalize = text => text.replace(/[^a-z]/gi, '').toLowerCase()
+  const similarOption = table.find(({ name }) => normalize(name) === normalize(key))
+  return `unknown option ${JSON.stringify(key)}${similarOption ? `; "${similarOption.name}" is one` : ''}`
 }
 
 /**
- * The same with the file that --config or TILECOUCH_CONFIG names.
+ * Reads the options, including the file that --config or TILECOUCH_CONFIG names.
  * @param {{flags?: Values, env?: NodeJS.ProcessEnv, table?: import('./options.js').Option[]}} [sources]
  * @returns {Promise<{options: Values, warnings: string[]}>}
  */
@@ -188,7 +189,7 @@ export async function loadOptions ({ flags = {}, env = process.env, table = opti
   const fileName = flags.config ?? (env.TILECOUCH_CONFIG || undefined)
   const file = fileName ? readConfig(fileName) : {}
   const warnings = []
-  if (fileName && holdsSecret(file) && isWorldReadable(fileName)) {
+  if (fileName && hasSecret(file) && isWorldReadable(fileName)) {
     warnings.push(`${fileName} has secrets in it, and every user of this machine may read it: chmod 640 ${fileName}`)
   }
   for (const name of Object.keys(env)) {
@@ -214,7 +215,7 @@ function readConfig (fileName) {
 }
 
 /** @param {Values} file */
-function holdsSecret ({ db, from, store, upstreamHeaders, accessKeys }) {
+function hasSecret ({ db, from, store, upstreamHeaders, accessKeys }) {
   return Boolean(accessKeys) || [db, from, store].some(url => typeof url === 'string' && url !== scrub(url)) ||
     (isObject(upstreamHeaders) && Object.keys(upstreamHeaders).length > 0)
 }

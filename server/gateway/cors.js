@@ -1,7 +1,6 @@
-// Which pages of other origins may read the answers. With `*` all answers have the same headers, so that one copy in a
-// cache does for all pages; with a list each answer is for the page that asked, with `Vary: Origin`. No answer allows
-// credentials: other pages read with a token or not at all. With `*`, /db of a store with private layers is still for
-// pages of this origin only.
+// Decides which pages of other origins may read the answers. With `*`, all answers have the same headers, and a cache
+// needs one copy. With a list, each answer is for one origin, with `Vary: Origin`. No answer allows credentials: other
+// pages need a token for private layers. With `*`, /db of a store with private layers is for pages of this origin only.
 import { TilecouchError } from '../../loader/errors.js'
 
 /** Headers of an answer that pages may read besides those that browsers always show. */
@@ -10,13 +9,13 @@ const EXPOSED = 'Accept-Ranges, Content-Range, ETag, Retry-After, X-Tilecouch-Ca
 const ACCEPTED =
   'Accept, Authorization, Cache-Control, Content-Type, If-Modified-Since, If-None-Match, If-Range, Range, ' +
   'X-Requested-With'
-const MAX_AGE = '86400' // seconds a browser need not ask again; most keep it for some hours only
+const MAX_AGE = '86400' // seconds a browser may keep the answer to a preflight; most keep it for some hours
 const PREFLIGHT = ['Access-Control-Allow-Headers', ACCEPTED, 'Access-Control-Max-Age', MAX_AGE]
 
-/** As in the router. Proxies may send complete URLs. */
+/** The addresses below /db, as in the router. Proxies may send complete URLs. */
 const IN_DB = /^(?:https?:\/\/[^/?#]*)?\/*db(?:[/?#]|$)/i
 
-const NOTHING = /** @type {readonly string[]} */ (Object.freeze([]))
+const NO_HEADERS = /** @type {readonly string[]} */ (Object.freeze([]))
 
 export class Cors {
   #any
@@ -27,40 +26,40 @@ export class Cors {
   constructor (setting, { hasPrivate = false } = {}) {
     this.#hasPrivate = hasPrivate
     this.#any = setting.trim() === '*'
-    const listed = this.#any || /^\s*none\s*$/i.test(setting) ? [] : setting.split(',').map(checkOrigin)
+    const origins = this.#any || /^\s*none\s*$/i.test(setting) ? [] : setting.split(',').map(checkOrigin)
     /** @type {Map<string, readonly string[]>} */
-    this.#origins = new Map(listed.map(origin => [origin, Object.freeze([...allow(origin), 'Vary', 'Origin'])]))
+    this.#origins = new Map(origins.map(origin => [origin, Object.freeze([...allow(origin), 'Vary', 'Origin'])]))
   }
 
   /**
    * The headers of an answer, name and value in turn.
-   * @param {string | undefined} origin of the page that asks
-   * @param {string} [url] of what it asks for, where that may be below /db
+   * @param {string | undefined} origin of the page that sends the request
+   * @param {string} [url] of the request, if it may be below /db
    * @returns {readonly string[]}
    */
   headers (origin, url = '') {
-    if (this.#any) return this.#hasPrivate && IN_DB.test(url) ? NOTHING : EVERYBODY
-    if (this.#origins.size === 0) return NOTHING
-    return (origin !== undefined && this.#origins.get(origin)) || SOMEBODY_ELSE
+    if (this.#any) return this.#hasPrivate && IN_DB.test(url) ? NO_HEADERS : ANY_ORIGIN
+    if (this.#origins.size === 0) return NO_HEADERS
+    return (origin !== undefined && this.#origins.get(origin)) || OTHER_ORIGIN
   }
 
-  /** The same for an answer whose other headers are written elsewhere. */
+  /** Adds the headers to an answer whose other headers are written elsewhere. */
   apply (req, res) {
     const headers = this.headers(req.headers.origin, req.url)
-    for (let at = 0; at < headers.length; at += 2) res.setHeader(headers[at], headers[at + 1])
-    if (this.#origins.size > 0 && headers !== NOTHING) keepVary(res)
+    for (let index = 0; index < headers.length; index += 2) res.setHeader(headers[index], headers[index + 1])
+    if (this.#origins.size > 0 && headers !== NO_HEADERS) keepVary(res)
   }
 
-  /** Answers OPTIONS: which methods there are, and whether a page may use them. */
+  /** Answers OPTIONS: the methods of an address, and whether a page may use them. */
   preflight (req, res) {
     const methods = IN_DB.test(req.url ?? '') ? 'GET, HEAD, POST' : 'GET, HEAD'
-    const asked = req.headers['access-control-request-method'] !== undefined
-    const allowed = this.headers(req.headers.origin, req.url)
-    const mayUse = asked && allowed !== NOTHING && allowed !== SOMEBODY_ELSE
+    const isPreflight = req.headers['access-control-request-method'] !== undefined
+    const headers = this.headers(req.headers.origin, req.url)
+    const isAllowed = isPreflight && headers !== NO_HEADERS && headers !== OTHER_ORIGIN
     res.writeHead(204, [
       'Allow', `${methods}, OPTIONS`,
-      ...(mayUse ? ['Access-Control-Allow-Methods', methods, ...PREFLIGHT] : []),
-      ...allowed
+      ...(isAllowed ? ['Access-Control-Allow-Methods', methods, ...PREFLIGHT] : []),
+      ...headers
     ])
     res.end()
   }
@@ -68,10 +67,10 @@ export class Cors {
 
 const allow = origin => ['Access-Control-Allow-Origin', origin, 'Access-Control-Expose-Headers', EXPOSED]
 
-const EVERYBODY = Object.freeze(allow('*'))
-const SOMEBODY_ELSE = Object.freeze(['Vary', 'Origin'])
+const ANY_ORIGIN = Object.freeze(allow('*'))
+const OTHER_ORIGIN = Object.freeze(['Vary', 'Origin'])
 
-/** As browsers write it: no path, no slash at the end. */
+/** An origin as browsers write it: no path, no slash at the end. */
 function checkOrigin (text) {
   const value = text.trim()
   const origin = URL.canParse(value) ? new URL(value).origin : 'null'
@@ -79,11 +78,11 @@ function checkOrigin (text) {
   throw new TilecouchError('BAD_OPTION', { option: '--cors', value, why: 'origins look like https://maps.example.org' })
 }
 
-/** A route that sets Vary itself must not remove this one. */
+/** Keeps `Vary: Origin` if a route sets Vary itself. */
 function keepVary (res) {
   const { writeHead } = res
-  res.writeHead = (status, headers, ...rest) => {
+  res.writeHead = (status, headers, ...args) => {
     const name = headers && !Array.isArray(headers) && Object.keys(headers).find(key => key.toLowerCase() === 'vary')
-    return writeHead.call(res, status, name ? { ...headers, [name]: `${headers[name]}, Origin` } : headers, ...rest)
+    return writeHead.call(res, status, name ? { ...headers, [name]: `${headers[name]}, Origin` } : headers, ...args)
   }
 }

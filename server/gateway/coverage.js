@@ -1,4 +1,5 @@
-// Which part of the world, and which columns and rows of its grid, a layer covers.
+// The part of the world that a layer covers, in degrees and in columns and rows of its grid. The documents of WMTS and
+// of the OGC API list it.
 import { gridOf } from '../../core/grids/index.js'
 
 /** @typedef {import('../../core/grid.js').TileRange} TileRange */
@@ -6,8 +7,8 @@ import { gridOf } from '../../core/grids/index.js'
 export const clamp = (value, low, high) => Math.min(Math.max(value, low), high)
 
 /**
- * The box of a layer in degrees. One over the antimeridian goes all the way round: clients read the corners as least
- * and most.
+ * The box of a layer in degrees. A box over the antimeridian becomes as wide as the world: clients read the corners as
+ * minimum and maximum.
  */
 export function boundsOf (layer) {
   const grid = gridOf(layer)
@@ -18,8 +19,8 @@ export function boundsOf (layer) {
 }
 
 /**
- * The columns and rows of a zoom in the bounds of a layer: one range, as the standards want it, so one over the
- * antimeridian goes all the way round. Nothing where the bounds lie outside of the grid.
+ * The columns and rows of a zoom in the bounds of a layer. The standards need one range, so bounds over the
+ * antimeridian give all columns. Bounds outside of the grid give undefined.
  * @returns {TileRange | undefined}
  */
 export function coveredBy (layer, z) {
@@ -27,22 +28,25 @@ export function coveredBy (layer, z) {
   if (!layer.bounds) return grid.whole(z)
   const ranges = grid.ranges(layer.bounds, z)
   if (ranges.length === 0) return
-  const each = (pick, side) => pick(...ranges.map(range => range[side]))
-  return { x0: each(Math.min, 'x0'), x1: each(Math.max, 'x1'), y0: each(Math.min, 'y0'), y1: each(Math.max, 'y1') }
+  const extreme = (pick, side) => pick(...ranges.map(range => range[side]))
+  return {
+    x0: extreme(Math.min, 'x0'), x1: extreme(Math.max, 'x1'), y0: extreme(Math.min, 'y0'), y1: extreme(Math.max, 'y1')
+  }
 }
 
 /**
- * What of a range the store has tiles in, unless an upstream may fill the rest; all of it where that is nothing.
+ * The part of a range in which the store has tiles. It is the whole range if an upstream may fill it, or if the store
+ * has no tiles in it.
  * @param {Record<string, any>} layer @param {TileRange} range of its bounds at a zoom
  * @param {TileRange} [box] where the store has tiles at this zoom
  */
 export function storedIn (layer, range, box) {
   if (!box || layer.upstream) return range
-  const both = {
+  const overlap = {
     x0: Math.max(range.x0, box.x0),
     x1: Math.min(range.x1, box.x1),
     y0: Math.max(range.y0, box.y0),
     y1: Math.min(range.y1, box.y1)
   }
-  return both.x0 <= both.x1 && both.y0 <= both.y1 ? both : range
+  return overlap.x0 <= overlap.x1 && overlap.y0 <= overlap.y1 ? overlap : range
 }

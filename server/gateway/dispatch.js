@@ -1,16 +1,18 @@
-// From a request to the route that answers it, and from an error there to an answer.
+// Passes each request to the route that answers it, and turns errors of routes into answers. The gateway and the parent
+// of its workers use it.
 import { TilecouchError } from '../../loader/errors.js'
 import { ThrottledLog, logAccess } from './log.js'
 import { codeOf, publicError, sendError } from './errors.js'
 import { hasBody, setSafeHeaders } from '../http/answers.js'
 import { parseRequest } from './router.js'
 
-const CLIENT_LEFT = 499 // before its answer, as nginx counts it
-// milliseconds between two lines about the same failure: a store that is away fails thousands
+const CLIENT_LEFT = 499 // status in metrics and log if the client left before its answer, as in nginx
+// milliseconds between two lines about the same failure: without a store, thousands of requests fail
 const FAILURE_PAUSE = 1000
 
 /**
- * @typedef {import('./router.js').Asked} Asked
+ * @typedef {import('./router.js').Target} Target
+ * @typedef {import('./router.js').TileTarget} TileTarget
  * @typedef {import('./routes/tile.js').Request} Request
  * @typedef {import('./routes/tile.js').Response} Response
  *
@@ -22,24 +24,25 @@ const FAILURE_PAUSE = 1000
  * @property {import('./tiles/index.js').TileService} tiles
  * @property {import('./metrics.js').Metrics} metrics
  * @property {import('./mirror-metrics.js').Mirroring['report']} [mirror] of an edge
- * @property {() => boolean} isIncomplete an edge that is filled for the first time
+ * @property {() => boolean} isIncomplete whether an edge is being filled for the first time
  * @property {import('pino').Logger} log
  * @property {import('./cors.js').Cors} cors
  * @property {import('./routes/tile.js').CachePolicy} policy
  * @property {ReturnType<typeof import('../http/addresses.js').publicUrlOf>} publicUrl
  * @property {AbortSignal} signal aborts when the gateway ends
  * @property {number} tileTimeout milliseconds
- * @property {(asked: import('./router.js').AskedTile, req: Request, res: Response) => void | Promise<void>} answerTile
+ * @property {(target: TileTarget, req: Request, res: Response) => void | Promise<void>} answerTile
  */
 
 /**
- * @template {Asked} [A=any]
- * @typedef {(ctx: Context, asked: A & {visitor?: import('./access/visitor.js').Visitor}, req: Request,
- *   res: Response) => void | Promise<void>} Route visitor: if there are private layers, and the answer depends on them
+ * @template {Target} [A=any]
+ * @typedef {(ctx: Context, target: A & {visitor?: import('./access/visitor.js').Visitor}, req: Request,
+ *   res: Response) => void | Promise<void>} Route visitor: if there are private layers and the answer
+ *   depends on them
  */
 
 /**
- * @param {Partial<Record<Asked['kind'], Route>>} routes by kind; others are not found here
+ * @param {Partial<Record<Target['kind'], Route>>} routes by kind; other requests get NOT_FOUND
  * @returns {import('../http/listener.js').Handler}
  */
 export function createHandler (ctx, routes) {
@@ -50,51 +53,51 @@ export function createHandler (ctx, routes) {
   return function handle (req, res) {
     const started = performance.now()
     const { socket } = req
-    let before = -1
-    /** @type {Asked | undefined} */
-    let asked
+    let bytesBefore = -1
+    /** @type {Target | undefined} */
+    let target
     try {
       if (req.method === 'OPTIONS') {
         setSafeHeaders(res)
         cors.preflight(req, res)
-        return account()
+        return countRequest()
       }
-      asked = parseRequest(req.method, req.url)
-      const route = Object.hasOwn(routes, asked.kind) ? routes[asked.kind] : undefined
+      target = parseRequest(req.method, req.url)
+      const route = Object.hasOwn(routes, target.kind) ? routes[target.kind] : undefined
       if (!route) throw new TilecouchError('NOT_FOUND')
-      if (asked.kind !== 'tile') { // tiles write these themselves: one list of headers, one length
+      if (target.kind !== 'tile') { // the tile route writes these in its own list, and counts bytes itself
         setSafeHeaders(res)
         cors.apply(req, res)
-        before = socket.bytesWritten
+        bytesBefore = socket.bytesWritten
       }
-      if (asked.kind !== 'db' && hasBody(req)) res.shouldKeepAlive = false // the body is not read
-      const answer = route(ctx, asked, req, res)
-      return answer === undefined ? account() : answer.then(account, fail)
+      if (target.kind !== 'db' && hasBody(req)) res.shouldKeepAlive = false // the body is not read
+      const answer = route(ctx, target, req, res)
+      return answer === undefined ? countRequest() : answer.then(countRequest, fail)
     } catch (error) {
       return fail(error)
     }
 
     function fail (error) {
-      if (res.destroyed) return account() // the client left: a failure after that does not matter
+      if (res.destroyed) return countRequest() // the client left: a failure after that does not matter
       const failure = publicError(error)
       if ((failure.status >= 500 && failure.code !== 'FILLING') || res.headersSent) logFailure(failures, error, req)
-      if (res.headersSent) res.destroy() // half an answer must not look complete
+      if (res.headersSent) res.destroy() // a partial answer must not look complete
       else {
         if (hasBody(req)) res.shouldKeepAlive = false
         sendError(req, res, failure, ['Cache-Control', 'no-store', ...cors.headers(req.headers.origin, req.url)])
       }
-      account()
+      countRequest()
     }
 
-    function account () {
+    function countRequest () {
       const seconds = (performance.now() - started) / 1000
       const answer = {
-        kind: asked?.kind ?? 'other',
-        layer: asked && 'layer' in asked ? asked.layer : undefined,
+        kind: target?.kind ?? 'other',
+        layer: target && 'layer' in target ? target.layer : undefined,
         outcome: res.outcome,
         status: res.headersSent ? res.statusCode : CLIENT_LEFT,
         seconds,
-        bytes: res.sent ?? (before < 0 ? 0 : socket.bytesWritten - before)
+        bytes: res.sent ?? (bytesBefore < 0 ? 0 : socket.bytesWritten - bytesBefore)
       }
       metrics.request(answer)
       if (options.accessLog) logAccess(log, req, answer)

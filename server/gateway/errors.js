@@ -1,11 +1,12 @@
-// What a client may know of an error: who has to do something and whether to try again, but nothing of the inside.
+// Turns errors into answers for clients, with a code, a reason, and when to try again, but without internal details.
+// The dispatcher and the tile route use it.
 import { sameFor } from '../../core/values.js'
 import { TilecouchError } from '../../loader/errors.js'
 import { SAFE_HEADER_LIST } from '../http/answers.js'
 
-const RETRY_AFTER = '5' // seconds until it is worth asking again
+const RETRY_AFTER = '5' // seconds after which a client should try again
 
-/** Errors between the gateway and its store. Their messages name its address, and their advice is for the operator. */
+/** Errors between the gateway and its store. The original messages name its address, and advise the operator. */
 const STORE_ERRORS = {
   UNREACHABLE: { status: 503, reason: 'the store cannot be reached' },
   ...sameFor({ status: 502, reason: 'the store does not let the gateway read' }, 'UNAUTHORIZED', 'FORBIDDEN'),
@@ -17,15 +18,15 @@ const STORE_ERRORS = {
 }
 
 /**
- * One answer for every failure of an upstream. The writers of layers decide which address is asked: if one failure
- * could be told from another, by a word or by a status, strangers could explore the network of the gateway with it.
+ * One answer for every failure of an upstream. Writers of layers choose the addresses of upstreams. With different
+ * answers for different failures, strangers could explore the network of the gateway.
  */
 const UPSTREAM_ERROR = { code: 'UPSTREAM_FAILED', status: 502, message: 'the upstream of this layer gave no tile' }
 
 /**
- * The log has the rest.
+ * The part of an error that clients may see. The log has the details.
  * @returns {{code: string, status: number, message: string, advice?: string, retryAfter?: number, length?: number}}
- *   retryAfter: seconds until it is worth asking again; length: bytes of the body of which a range was wanted
+ *   retryAfter: seconds; length: bytes of the complete body, if the range was invalid
  */
 export function publicError (error) {
   const code = codeOf(error)
@@ -40,7 +41,7 @@ export const codeOf = error => error instanceof TilecouchError ? error.code : 'I
 
 /**
  * @param {any} req @param {any} res @param {ReturnType<typeof publicError>} error
- * @param {readonly string[]} headers more of them, name and value in turn
+ * @param {readonly string[]} headers further ones, name and value in turn
  */
 export function sendError (req, res, { code, status, message, advice, retryAfter, length }, headers) {
   const body = Buffer.from(`${JSON.stringify({ error: code, reason: message, ...(advice && { advice }) })}\n`)

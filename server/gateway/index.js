@@ -1,6 +1,6 @@
 // The gateway: serves the tiles of a store over HTTP, from memory, from the store and from upstreams. It stores nothing
 // outside of CouchDB: any number of gateways can serve one store.
-//   ../http/listener.js, dispatch.js, router.js   from a connection to what is asked
+//   ../http/listener.js, dispatch.js, router.js   from a connection to a parsed request
 //   routes/, db/, wmts/, ogc/                 answers; access/ checks requests first, if layers are private
 //   tiles/                                    where the bytes of tiles come from
 import { pause, shared } from '../../core/promises.js'
@@ -38,7 +38,7 @@ import { wmts } from './wmts/index.js'
 // clients are waiting: retries end soon
 const STORE = { retries: 3, firstDelay: 50, longestDelay: 500, silentRetries: 0 }
 
-const STOPPING = 1000 // milliseconds until a worker gets the message to stop
+const STOP_DELAY = 1000 // milliseconds until a worker gets the message to stop
 
 const DOCUMENT_ROUTES = { tilejson, versions, times, style, gdal, tms, qgis, connections, ogc, index }
 const CLIENT_ROUTES = { ...mapValues(DOCUMENT_ROUTES, unlessIncomplete), tile, wmts, retina, db, file: viewer }
@@ -49,7 +49,7 @@ const MONITORING_ROUTES = { health, metrics: metricsRoute }
  * @property {string} url
  * @property {number} port
  * @property {string | null} opsUrl where /metrics and /health are, if they have their own port
- * @property {() => Promise<void>} close answers what is under way, then ends
+ * @property {() => Promise<void>} close finishes the requests under way, then ends
  */
 
 /**
@@ -58,19 +58,19 @@ const MONITORING_ROUTES = { health, metrics: metricsRoute }
  * @param {import('pino').Logger} [environment.log]
  * @param {Metrics} [environment.metrics] of a worker
  * @param {import('./mirror-metrics.js').Mirroring} [environment.mirror] of an edge
- * @param {Record<string, any>} [environment.tileLimits] other than the defaults of the files in tiles/
+ * @param {Record<string, any>} [environment.tileLimits] replace defaults of the files in tiles/
  * @returns {Promise<Gateway>}
  */
-export async function startGateway (values, { log: ownLog, mirror, metrics: ownMetrics, tileLimits } = {}) {
+export async function startGateway (values, { log: existingLog, mirror, metrics: workerMetrics, tileLimits } = {}) {
   const options = /** @type {any} */ (resolveOptions({ flags: values }))
   const url = options.db && await resolveDatabase(options.db)
   if (!url) {
     throw new TilecouchError('BAD_OPTION', { option: '--db', value: options.db, why: 'a gateway needs a store' })
   }
-  const log = ownLog ?? createLog({ level: options.logLevel, secrets: secretsOf({ ...options, db: url }) })
-  const metrics = ownMetrics ?? new Metrics()
-  // of workers, the parent shows it
-  if (mirror && !ownMetrics) register(metrics.registry, mirrorMetricTable, mirror.report)
+  const log = existingLog ?? createLog({ level: options.logLevel, secrets: secretsOf({ ...options, db: url }) })
+  const metrics = workerMetrics ?? new Metrics()
+  // with workers, only the parent reports the mirror
+  if (mirror && !workerMetrics) register(metrics.registry, mirrorMetricTable, mirror.report)
   const stopping = new AbortController()
   const cors = new Cors(options.cors, { hasPrivate: Boolean(options.privateLayers?.length) })
   const store = await openStore(url, { log, isEdge: Boolean(mirror) })
@@ -98,14 +98,14 @@ export async function startGateway (values, { log: ownLog, mirror, metrics: ownM
     publicUrl: publicUrlOf(options),
     signal: stopping.signal,
     tileTimeout: TILE_TIMEOUT,
-    answerTile: (asked, req, res) => tile(ctx, asked, req, res)
+    answerTile: (target, req, res) => tile(ctx, target, req, res)
   }
   const { maxConnections, trustProxy } = options
   const connectionsEach = trustProxy ? 0 : options.connectionsEach // all clients of a proxy have its address
   const limits = { maxConnections, connectionsEach }
   const routes = { ...CLIENT_ROUTES, ...(options.opsPort === null && { health }) }
   const front = new Listener(createHandler(ctx, access ? protect(access, routes) : routes), limits)
-  const opsContext = { ...ctx, cors: new Cors('none') } // no page reads it
+  const opsContext = { ...ctx, cors: new Cors('none') } // pages do not read this port
   const ops = options.opsPort !== null ? new Listener(createHandler(opsContext, MONITORING_ROUTES), limits) : null
 
   const close = shared(async () => {
@@ -133,19 +133,19 @@ export async function startGateway (values, { log: ownLog, mirror, metrics: ownM
   }
 }
 
-/** Builds the viewer beside the tiles, which do not wait for it. */
+/** Builds the viewer in the background: tiles do not wait for it. */
 async function loadViewer (log, signal) {
   try {
     await loadFiles()
   } catch (error) {
-    await pause(STOPPING, signal) // Ctrl-C ends esbuild before a worker gets the message to stop
+    await pause(STOP_DELAY, signal) // Ctrl-C ends esbuild before a worker gets the message to stop
     if (!signal.aborted) log.error({ code: error.code, reason: error.message }, 'the viewer cannot be built')
   }
 }
 
 /**
- * Waits, with a red /health, for a store that does not answer yet. One that refuses is an error, and so is one that
- * does not exist, but for an edge, which creates it.
+ * Opens the store. If it does not answer yet, the gateway starts with a failing /health. A refusal is an error, and so
+ * is a missing database, except for an edge, which creates it.
  */
 async function openStore (url, { log, isEdge }) {
   try {

@@ -1,6 +1,6 @@
-// The layers of the store, from their documents: all read at once, and again when one changes. A name that no layer has
-// costs nothing, however many of them somebody makes up. Also the times of layers, the places of their tiles, and the
-// settings of the viewer.
+// The layers of the store. All layer documents are read at once, and again when one changes, so that requests for
+// invented names cost no reads. This module also caches the times of layers, the boxes of their tiles, and the settings
+// of the viewer.
 import { isDeepStrictEqual } from 'node:util'
 import {
   AFTER, STORE_ID, checkLayer, editionId, isExactTime, limitsId, settingsOf, soundLayers
@@ -14,10 +14,10 @@ import { BY_ZOOM } from '../../loader/store/count.js'
 import { copyError, ignoreRejection, waitFor } from './shared-work.js'
 
 const layerDefaults = {
-  page: 50, // layer documents a request: without validation they may be long
+  page: 50, // layer documents in a request: without validation they may be long
   logged: 20, // invalid documents whose ids are logged
-  times: 1000, // of the newest editions of a layer, or of the newest changes of one without
-  timesAge: 10000, // milliseconds before these, and where tiles are, are read again when tiles have changed
+  times: 1000, // newest editions of a layer, or newest changes if it has no editions
+  timesAge: 10000, // milliseconds before times and boxes of tiles are read again when tiles have changed
   pause: 1000, // milliseconds before the layers are read again after a failure
   timeout: 5000, // milliseconds without an answer of the store: requests for tiles wait for it
   viewTimeout: 25000, // milliseconds for the time index, which may have to be built
@@ -25,7 +25,7 @@ const layerDefaults = {
   retries: 1 // repetitions after a lost connection
 }
 
-// Keys of what is kept, beside the names of layers.
+// keys of the cache, besides the names of layers
 const REACH = ':reach'
 const SETTINGS = ':settings'
 
@@ -38,18 +38,18 @@ const SETTINGS = ':settings'
 export class Layers {
   /** @type {Map<string, Layer> | undefined} */
   #byName
-  /** What the store does not keep of layers. @type {Map<string, Limits>} */
+  /** Limits by the names of their layers. @type {Map<string, Limits>} */
   #limits = new Map()
   #version = 0 // raised by every change of a layer
-  #read = -1 // version at which the layers were read
+  #readVersion = -1 // version at which the layers were read
   /** @type {Promise<void> | undefined} */
   #reading
   #failedAt = -Infinity // when the last read failed, unless something has changed since
   #isFailing = false // the last read failed, which is logged once
   /** Invalid documents, at the revisions that were logged. @type {Set<string>} */
   #logged = new Set()
-  /** What else was read, and when. @type {Map<string, {promise: Promise<any>, at: number, isStale: boolean}>} */
-  #kept = new Map()
+  /** Times, boxes and settings. @type {Map<string, {promise: Promise<any>, readAt: number, isStale: boolean}>} */
+  #cache = new Map()
   /** @type {import('../../core/settings.js').Settings} */
   #lastSettings = {}
   /** Called when layers have changed. @type {(layers: Map<string, Layer>) => void} */
@@ -65,22 +65,22 @@ export class Layers {
     this.limits = { ...layerDefaults, ...limits }
   }
 
-  /** The layer as it is known at the moment, without waiting. @returns {Layer | undefined} */
+  /** The layer from memory, without waiting. @returns {Layer | undefined} */
   peek (name) {
     return this.#byName?.get(name)
   }
 
-  /** What the store does not keep of a layer, if anything. @returns {Limits | undefined} */
+  /** The limits of a layer, if it has any. @returns {Limits | undefined} */
   limitsOf (name) {
     return this.#limits.get(name)
   }
 
   /** The layer; undefined: there is no layer of that name. @returns {Promise<Layer | undefined>} */
   async find (name) {
-    const knownLayer = this.#byName?.get(name)
-    if (this.#read === this.#version) return knownLayer
+    const cachedLayer = this.#byName?.get(name)
+    if (this.#readVersion === this.#version) return cachedLayer
     const reading = this.#refresh()
-    if (knownLayer) return knownLayer // only a layer that is not known is waited for: it may be new
+    if (cachedLayer) return cachedLayer // only a request for an unknown layer waits: the layer may be new
     await reading
     return this.#byName?.get(name)
   }
@@ -94,7 +94,7 @@ export class Layers {
 
   /** @returns {Promise<Layer[]>} by name */
   async list () {
-    if (this.#read !== this.#version) await this.#refresh()
+    if (this.#readVersion !== this.#version) await this.#refresh()
     return [...(this.#byName ?? new Map()).values()].sort((a, b) => a.layer < b.layer ? -1 : 1)
   }
 
@@ -112,7 +112,7 @@ export class Layers {
   /** @returns {Promise<{times: string[], areEditions: boolean}>} */
   async #timesOf (name) {
     await this.get(name)
-    return waitFor(this.#keep(name, () => this.#readTimes(name)))
+    return waitFor(this.#readCached(name, () => this.#readTimes(name)))
   }
 
   async #readTimes (name) {
@@ -140,27 +140,27 @@ export class Layers {
     }
   }
 
-  /** What was read before, unless it is stale and old. A failure is forgotten: the next request reads again. */
-  #keep (key, read) {
-    const kept = this.#kept.get(key)
-    if (kept && (!kept.isStale || Date.now() - kept.at < this.limits.timesAge)) return kept.promise
-    const reading = { promise: read(), at: Date.now(), isStale: false }
-    this.#kept.set(key, reading)
-    reading.promise.catch(() => { if (this.#kept.get(key) === reading) this.#kept.delete(key) })
+  /** Returns the cached value, unless it is stale and old. A failure is not cached: the next request reads again. */
+  #readCached (key, read) {
+    const cached = this.#cache.get(key)
+    if (cached && (!cached.isStale || Date.now() - cached.readAt < this.limits.timesAge)) return cached.promise
+    const reading = { promise: read(), readAt: Date.now(), isStale: false }
+    this.#cache.set(key, reading)
+    reading.promise.catch(() => { if (this.#cache.get(key) === reading) this.#cache.delete(key) })
     return reading.promise
   }
 
   #setStale (key) {
-    const kept = this.#kept.get(key)
-    if (kept) kept.isStale = true
+    const cached = this.#cache.get(key)
+    if (cached) cached.isStale = true
   }
 
   /**
-   * Where the tiles of each zoom are, of all layers with one reduce; empty when the store has no such index.
+   * The box of the tiles of each zoom, of all layers with one query; empty if the store has no such index.
    * @returns {Promise<Reach>}
    */
   async reach () {
-    return this.#keep(REACH, () => this.#readReach().catch(() => {
+    return this.#readCached(REACH, () => this.#readReach().catch(() => {
       this.#setStale(REACH)
       return new Map()
     }))
@@ -177,54 +177,54 @@ export class Layers {
   }
 
   /**
-   * The settings of the viewer. While the store does not answer, the last known ones.
+   * The settings of the viewer. While the store does not answer, these are the last ones that were read.
    * @returns {Promise<import('../../core/settings.js').Settings>}
    */
   async settings () {
     const read = async () => settingsOf(
-      await this.couch.get(STORE_ID, undefined, this.#asking(this.limits.settingsTimeout))
+      await this.couch.get(STORE_ID, undefined, this.#requestOptions(this.limits.settingsTimeout))
     )
-    this.#lastSettings = await this.#keep(SETTINGS, read).catch(() => this.#lastSettings)
+    this.#lastSettings = await this.#readCached(SETTINGS, read).catch(() => this.#lastSettings)
     return this.#lastSettings
   }
 
   #page (range) {
-    return this.couch.page(range, undefined, this.#asking())
+    return this.couch.page(range, undefined, this.#requestOptions())
   }
 
   async #view (view, query, timeout) {
-    const [rows] = await this.couch.queries(view, [query], undefined, this.#asking(timeout))
+    const [rows] = await this.couch.queries(view, [query], undefined, this.#requestOptions(timeout))
     return rows
   }
 
-  /** How the store is asked. */
-  #asking (timeout = this.limits.timeout) {
+  #requestOptions (timeout = this.limits.timeout) {
     return { retries: this.limits.retries, timeout }
   }
 
   /** A document of the store has changed. @param {string} id */
   changed (id) {
     if (id === STORE_ID) {
-      this.#kept.delete(SETTINGS)
+      this.#cache.delete(SETTINGS)
       return
     }
     const colon = id.indexOf(':')
     const kind = id.slice(0, colon)
-    const isLimits = kind === 'limits' && !id.includes(':', colon + 1) // not a tile of a layer called so
+    // a second colon: a tile of a layer that is called "limits"
+    const isLimits = kind === 'limits' && !id.includes(':', colon + 1)
     if (kind === 'layer' || isLimits) {
-      this.#kept.delete(id.slice(colon + 1))
+      this.#cache.delete(id.slice(colon + 1))
       this.#readAgain()
     } else if (kind === 'edition') {
-      this.#kept.delete(id.slice(colon + 1).split('@')[0])
+      this.#cache.delete(id.slice(colon + 1).split('@')[0])
     } else {
       this.#setStale(kind)
       this.#setStale(REACH)
     }
   }
 
-  /** Anything may have changed. */
+  /** Forgets everything: any document may have changed. */
   reset () {
-    this.#kept.clear()
+    this.#cache.clear()
     this.#byName = undefined
     this.#readAgain()
   }
@@ -235,7 +235,7 @@ export class Layers {
     ignoreRejection(this.#refresh())
   }
 
-  /** Reads the layers again, once for all who wait. What is known stays known when that fails. */
+  /** Reads the layers again, once for all callers that wait. If that fails, the layers in memory stay. */
   async #refresh () {
     if (this.#byName && Date.now() - this.#failedAt < this.limits.pause) return
     this.#reading ??= this.#readAll().finally(() => { this.#reading = undefined })
@@ -246,52 +246,52 @@ export class Layers {
     }
   }
 
-  /** The layers whose documents are valid, what the store does not keep of them, and what is wrong with the others. */
+  /** Reads the layers with valid documents, their limits, and the faults of invalid documents. */
   async #readPages () {
     const [layers, limits] = [new Map(), new Map()]
     const faults = /** @type {{id: string, rev: string, why: string}[]} */ ([])
     const range = { startkey: 'layer:', endkey: 'layer;', include_docs: true }
-    for await (const rows of pagesOf(part => this.#page(part), range, this.limits)) {
+    for await (const rows of pagesOf(pageRange => this.#page(pageRange), range, this.limits)) {
       const onFault = ({ _id: id, _rev: rev }, why) => faults.push({ id, rev, why })
       const docs = soundLayers(rows.map(({ doc }) => doc), onFault)
       for (const { type, ...doc } of docs) layers.set(doc.layer, fieldsOf(doc))
     }
-    // by their ids: an older store may have a layer called "limits", whose tiles are in that range
+    // by id: the range of ids may have tiles, if an older store has a layer called "limits"
     const ids = [...layers.keys()].map(limitsId)
-    const parts = await this.couch.docs(ids, this.#asking())
-    for (const { doc } of parts) if (doc) limits.set(doc.layer, new Limits(doc, layers.get(doc.layer)))
+    const limitRows = await this.couch.docs(ids, this.#requestOptions())
+    for (const { doc } of limitRows) if (doc) limits.set(doc.layer, new Limits(doc, layers.get(doc.layer)))
     return { layers, limits, faults }
   }
 
-  /** Logs what is wrong with each revision, once. @param {{id: string, rev: string, why: string}[]} faults */
+  /** Logs the fault of each revision once. @param {{id: string, rev: string, why: string}[]} faults */
   #logFaults (faults) {
-    const news = faults.filter(({ id, rev }) => !this.#logged.has(`${id} ${rev}`))
+    const newFaults = faults.filter(({ id, rev }) => !this.#logged.has(`${id} ${rev}`))
     this.#logged = new Set(faults.map(({ id, rev }) => `${id} ${rev}`))
-    const { logged } = this.limits
-    for (const { id, why } of news.slice(0, logged)) {
+    const { logged: mostLogged } = this.limits
+    for (const { id, why } of newFaults.slice(0, mostLogged)) {
       this.log?.warn({ document: id, reason: why }, 'the document of a layer is not valid: it is left out')
     }
-    const more = news.length - logged
-    if (more > 0) {
-      this.log?.warn({ count: more }, 'more documents of layers are not valid: `tilecouch doctor` names them')
+    const unloggedCount = newFaults.length - mostLogged
+    if (unloggedCount > 0) {
+      this.log?.warn({ count: unloggedCount }, 'more documents of layers are not valid: `tilecouch doctor` names them')
     }
   }
 
   async #readAll () {
     try {
-      let version, read
+      let version, content
       do {
         version = this.#version
-        read = await this.#readPages()
+        content = await this.#readPages()
       } while (version !== this.#version)
-      const before = this.#byName
-      this.#byName = read.layers
-      this.#limits = read.limits
-      this.#logFaults(read.faults)
-      this.#read = version
+      const previousLayers = this.#byName
+      this.#byName = content.layers
+      this.#limits = content.limits
+      this.#logFaults(content.faults)
+      this.#readVersion = version
       this.#failedAt = -Infinity
       this.#isFailing = false
-      if (!isDeepStrictEqual(before, this.#byName)) this.onChange(this.#byName)
+      if (!isDeepStrictEqual(previousLayers, this.#byName)) this.onChange(this.#byName)
     } catch (error) {
       if (!this.#isFailing) this.log?.warn({ code: error.code, reason: error.message }, 'the layers cannot be read')
       this.#isFailing = true

@@ -1,6 +1,5 @@
-// The log: one JSON object a line, at a terminal a sentence, on standard error, since standard output belongs to the
-// results of commands. It has no passwords, keys or tokens in it: every line is checked, so that no message, error,
-// stack or field can slip through.
+// Writes the log to standard error, since standard output is for the results of commands. A line is a JSON object, or a
+// sentence at a terminal. Every line is checked for passwords, keys and tokens: messages, errors, stacks and fields.
 import { isatty } from 'node:tty'
 import { pino } from 'pino'
 import { plainJson, plainJsonText, plainText, scrub } from '../../core/index.js'
@@ -20,7 +19,7 @@ const SUSPICIOUS = new RegExp(`@|tc[1s]|${SECRET_FIELD.source}`, 'i')
 /**
  * @param {object} [options]
  * @param {string} [options.level]
- * @param {{write: (line: string) => void}} [options.destination] unless given, standard error
+ * @param {{write: (line: string) => void}} [options.destination] default: standard error
  * @param {string[]} [options.secrets] texts that never appear, such as the values of upstreamHeaders
  * @param {Record<string, unknown>} [options.base] fields of every line
  * @returns {import('pino').Logger}
@@ -43,8 +42,8 @@ function standardError () {
 /** A line of the log as a person reads it: `11:23:05 warn: the store is away (url: http://…)`. */
 export function sentenceOf (line) {
   const { level, time, pid, msg = '', ...fields } = JSON.parse(line)
-  const written = value => typeof value === 'string' ? value : JSON.stringify(value)
-  const details = Object.entries(fields).map(([name, value]) => `${name}: ${written(value)}`).join(', ')
+  const textOf = value => typeof value === 'string' ? value : JSON.stringify(value)
+  const details = Object.entries(fields).map(([name, value]) => `${name}: ${textOf(value)}`).join(', ')
   const prefix = level === 'info' ? '' : `${level}: `
   const sentence = `${time.slice(11, 19)} ${prefix}${msg}${details && ` (${details})`}`
   return `${plainText(sentence)}\n`
@@ -54,7 +53,7 @@ export function sentenceOf (line) {
 export function secretsOf ({ db, upstreamHeaders = {}, accessKeys }) {
   const { password } = URL.canParse(db ?? '') ? new URL(db) : { password: '' }
   const texts = Object.values(upstreamHeaders).flatMap(headers => Object.values(headers))
-    // "Bearer abc": the second word alone is as bad
+    // "Bearer abc": the second word alone is a secret too
     .flatMap(text => [text, ...text.split(/\s+/)])
   const fromEnvironment = ['COUCHDB_PASSWORD', 'TILECOUCH_FROM_PASSWORD'].map(name => secretOf(name) ?? '')
   return [...texts, ...Object.values(accessKeys ?? {}), decodedText(password), password, ...fromEnvironment]
@@ -63,16 +62,16 @@ export function secretsOf ({ db, upstreamHeaders = {}, accessKeys }) {
 
 /** @returns {(line: string) => string} */
 function cleaner (secrets) {
-  // as they look inside JSON; the longest first, so that each is hidden completely
+  // the longest first, so that each is hidden completely
   const texts = [...new Set(secrets)].sort((a, b) => b.length - a.length)
-  const written = texts.map(text => JSON.stringify(text).slice(1, -1))
+  const escapedTexts = texts.map(text => JSON.stringify(text).slice(1, -1))
   return line => {
-    if (!SUSPICIOUS.test(line) && !written.some(text => line.includes(text))) return plainJsonText(line)
+    if (!SUSPICIOUS.test(line) && !escapedTexts.some(text => line.includes(text))) return plainJsonText(line)
     return `${plainJson(JSON.parse(line, (name, value) => clean(name, value, texts)))}\n`
   }
 }
 
-/** The value of a field without secrets. */
+/** Hides the secrets in the value of a field. */
 function clean (name, value, secrets) {
   if (SECRET_FIELD.test(name)) return HIDDEN
   if (typeof value !== 'string') return value
@@ -80,12 +79,12 @@ function clean (name, value, secrets) {
   return secrets.reduce((text, secret) => text.replaceAll(secret, HIDDEN), scrubbed)
 }
 
-/** One request, when every one is logged. @param {any} log @param {any} request @param {Record<string, any>} answer */
+/** Logs one request, for accessLog. @param {any} log @param {any} request @param {Record<string, any>} answer */
 export function logAccess (log, { method, url, socket }, { seconds, ...answer }) {
   log.info({ method, url, ...answer, ms: Math.round(seconds * 1e5) / 100, from: socket.remoteAddress }, 'request')
 }
 
-/** Does not repeat lines: an upstream that is down fails for every tile, and one line is enough. */
+/** Writes one line for a repeated failure: an upstream that is down fails for every tile. */
 export class ThrottledLog {
   /** @type {Map<string, {until: number, more: number}>} */
   #topics = new Map()
@@ -97,8 +96,8 @@ export class ThrottledLog {
   }
 
   /**
-   * @param {'warn' | 'error'} level @param {string} topic one of few, as layers and codes are
-   * @param {Record<string, any>} details of this time
+   * @param {'warn' | 'error'} level @param {string} topic one of a small number, such as layers and codes
+   * @param {Record<string, any>} details of this line
    */
   write (level, topic, details, text) {
     const now = performance.now()
@@ -108,7 +107,7 @@ export class ThrottledLog {
       return
     }
     this.#topics.set(topic, { until: now + this.pause, more: 0 })
-    // more: how often it was left out since the last line
+    // more: number of lines that were left out since the last one
     this.log?.[level]?.({ ...details, ...(last?.more && { more: last.more }) }, text)
   }
 }

@@ -1,5 +1,5 @@
-// What the gateway counts, for Prometheus. A request for a tile in memory takes some ten microseconds, so counting must
-// not build objects or hash labels: the numbers are plain fields, and get their names when /metrics is read.
+// The metrics of the gateway for Prometheus. A tile in memory is answered in some ten microseconds, so counting must
+// not build objects or hash labels. The numbers are plain fields, which get their names when /metrics is read.
 import { Registry, collectDefaultMetrics } from 'prom-client'
 
 /** Upper bounds in seconds: from a tile in memory to the timeout of an upstream. */
@@ -13,7 +13,7 @@ export const OUTCOMES = [
   'hit', 'miss', 'stale', 'upstream', 'revalidated', 'ok', 'missing', 'refused', 'failed', 'aborted'
 ]
 
-// Each label is a time series for ever: only layers that answered get one, and no more of them than this.
+// Each label is a permanent time series. Only layers with an answered request get one, up to this number.
 const MOST_LAYERS = 500
 const UNKNOWN = 'unknown'
 
@@ -23,7 +23,7 @@ const CIRCUITS = { closed: 0, 'half-open': 1, open: 2 }
  * @typedef {{labels: object, value: number, metricName?: string}[]} Values
  * @typedef {{name: string, type: string, help: string, labels: string[], aggregator: string,
  *   read: (source: any, name: string) => Values | number | boolean | null | undefined}} Metric aggregator: for several
- *   workers; read: one value, if there is one, or a value for each of its labels
+ *   workers; read: one value or none, or a value for each set of labels
  *
  * @param {string} type
  * @returns {(name: string, help: string, read: Metric['read'], labels?: string[], aggregator?: string) => Metric}
@@ -33,12 +33,12 @@ const metric = type => (name, help, read, labels = [], aggregator = 'sum') =>
 export const [counter, gauge, histogram] = ['counter', 'gauge', 'histogram'].map(metric)
 
 /** @param {Metrics} metrics @returns {Values} */
-const ofUpstreams = ({ sources }, read) =>
+const upstreamValues = ({ sources }, read) =>
   (sources.upstreams?.() ?? []).map(state => ({ labels: { layer: state.layer }, value: read(state) }))
 
 const REQUEST = ['layer', 'kind', 'outcome']
 
-/** All metrics besides those of the process, of Metrics; docs/gateway.md is made from this table. */
+/** All metrics besides those of the process, read from Metrics. docs/gateway.md is generated from this table. */
 export const metricTable = [
   counter('tilecouch_requests_total', 'requests answered', ({ requests }) => requests.values('count'), REQUEST),
   histogram('tilecouch_request_seconds', 'from the request to the end of its answer',
@@ -65,29 +65,29 @@ export const metricTable = [
   histogram('tilecouch_upstream_seconds', 'how long they took',
     ({ upstreams }, name) => upstreams.histogram(name), ['layer', 'outcome']),
   gauge('tilecouch_upstream_in_flight', 'requests under way',
-    metrics => ofUpstreams(metrics, ({ inFlight }) => inFlight), ['layer']),
+    metrics => upstreamValues(metrics, ({ inFlight }) => inFlight), ['layer']),
   gauge('tilecouch_upstream_queued', 'requests that wait',
-    metrics => ofUpstreams(metrics, ({ queued }) => queued), ['layer']),
+    metrics => upstreamValues(metrics, ({ queued }) => queued), ['layer']),
   gauge('tilecouch_upstream_circuit',
     '0 closed: normal; 1 half-open: one request is tried; 2 open: no requests after failures',
-    metrics => ofUpstreams(metrics, ({ circuit }) => CIRCUITS[circuit] ?? 0), ['layer'], 'max')
+    metrics => upstreamValues(metrics, ({ circuit }) => CIRCUITS[circuit] ?? 0), ['layer'], 'max')
 ]
 
-/** Those of the parent of workers, besides the sums of theirs: of how many are ready, and how many restarts were. */
+/** Metrics of the parent of workers, besides the sums over workers. */
 export const workerMetricTable = [
   gauge('tilecouch_workers_ready', 'worker processes that serve', ({ ready }) => ready),
   counter('tilecouch_worker_restarts_total', 'workers that were started again', ({ restarts }) => restarts)
 ]
 
 /** @returns {Values} */
-function valuesOf (read) {
-  if (Array.isArray(read)) return read
-  return read === undefined || read === null ? [] : [{ labels: {}, value: Number(read) }]
+function valuesOf (result) {
+  if (Array.isArray(result)) return result
+  return result === undefined || result === null ? [] : [{ labels: {}, value: Number(result) }]
 }
 
 /**
- * Shows the metrics of a table.
- * @param {Registry} registry @param {Metric[]} table @param {() => any} sourceOf what their values are read of
+ * Adds the metrics of a table to a registry.
+ * @param {Registry} registry @param {Metric[]} table @param {() => any} sourceOf returns the object to read from
  */
 export function register (registry, table, sourceOf) {
   for (const { name, type, help, aggregator, read } of table) {
@@ -96,7 +96,7 @@ export function register (registry, table, sourceOf) {
   }
 }
 
-/** What is counted for one set of labels. */
+/** The counts of one set of labels. */
 class Series {
   constructor (labels) {
     this.labels = labels
@@ -118,7 +118,7 @@ class Series {
 /** Series by the values of their labels, with one look-up a label. */
 class Family {
   #tree = new Map()
-  #all = []
+  #series = []
 
   constructor (...names) {
     this.names = names
@@ -133,21 +133,21 @@ class Family {
   }
 
   #make (map, values) {
-    const series = new Series(Object.fromEntries(this.names.map((name, at) => [name, values[at]])))
+    const series = new Series(Object.fromEntries(this.names.map((name, index) => [name, values[index]])))
     map.set(values[2], series)
-    this.#all.push(series)
+    this.#series.push(series)
     return series
   }
 
-  values = field => this.#all.map(series => ({ labels: series.labels, value: series[field] }))
+  values = field => this.#series.map(series => ({ labels: series.labels, value: series[field] }))
 
-  /** As prom-client writes histograms: buckets that count all below, the sum, the number. */
+  /** A histogram as prom-client writes it: cumulative buckets, the sum and the count. */
   histogram (name) {
     const bucket = (labels, value) => ({ metricName: `${name}_bucket`, labels, value })
-    return this.#all.flatMap(({ labels, buckets, sum, count }) => {
-      let below = 0
+    return this.#series.flatMap(({ labels, buckets, sum, count }) => {
+      let cumulativeCount = 0
       return [
-        ...BUCKETS.map((le, at) => bucket({ le, ...labels }, below += buckets[at])),
+        ...BUCKETS.map((le, index) => bucket({ le, ...labels }, cumulativeCount += buckets[index])),
         bucket({ le: '+Inf', ...labels }, count),
         { metricName: `${name}_sum`, labels, value: sum },
         { metricName: `${name}_count`, labels, value: count }
@@ -157,7 +157,7 @@ class Family {
 }
 
 /**
- * What the gauges show when /metrics is read.
+ * Where the gauges read their values.
  * @typedef {object} Sources
  * @property {{bytes: number, size: number, maxBytes: number}} [memory]
  * @property {() => {up: boolean, lag: number}} [follower] lag in seconds
@@ -181,28 +181,30 @@ export class Metrics {
     register(this.registry, metricTable, () => this)
   }
 
-  /** What /metrics answers. */
+  /** The body of /metrics. */
   text () {
     return this.registry.metrics()
   }
 
-  /** What gauges show from now on. @param {Sources} sources */
+  /** Sets where the gauges read their values. @param {Sources} sources */
   bind (sources) {
     Object.assign(this.sources, sources)
   }
 
   /**
-   * A request that was answered.
+   * Counts a request that was answered.
    * @param {{kind: string, layer?: string, outcome?: string, status: number, seconds: number, bytes?: number}} request
-   *   outcome: of a tile; else it follows from the status
+   *   outcome: of a tile; for other requests it follows from the status
    */
   request ({ kind, layer, outcome, status, seconds, bytes = 0 }) {
-    const what = KINDS.includes(kind) ? kind : 'other'
-    const how = status < 400 && outcome !== undefined && OUTCOMES.includes(outcome) ? outcome : outcomeOf(status)
-    const series = this.requests.of(layer === undefined ? '' : this.#layerLabel(layer, status), what, how)
+    const kindLabel = KINDS.includes(kind) ? kind : 'other'
+    const isKnown = status < 400 && outcome !== undefined && OUTCOMES.includes(outcome)
+    const outcomeLabel = isKnown ? outcome : outcomeOf(status)
+    const layerLabel = layer === undefined ? '' : this.#layerLabel(layer, status)
+    const series = this.requests.of(layerLabel, kindLabel, outcomeLabel)
     series.count++
     series.bytes += bytes
-    this.latency.of(what, how).observe(seconds)
+    this.latency.of(kindLabel, outcomeLabel).observe(seconds)
   }
 
   /** A layer gets its own label once a request for it was answered; unknown names share one. */
@@ -213,7 +215,7 @@ export class Metrics {
     return layer
   }
 
-  /** One request to the store that read tiles. @param {{tiles: number, seconds: number, failed?: boolean}} read */
+  /** Counts one read of tiles from the store. @param {{tiles: number, seconds: number, failed?: boolean}} read */
   storeRead ({ tiles, seconds, failed = false }) {
     const outcome = failed ? 'failed' : 'ok'
     this.store.of(outcome).observe(seconds)
@@ -221,7 +223,7 @@ export class Metrics {
   }
 
   /**
-   * One request to an upstream.
+   * Counts one request to an upstream.
    * @param {{layer: string, outcome: string, seconds: number}} request outcome: kind of the answer, or failed
    */
   upstream ({ layer, outcome, seconds }) {

@@ -1,4 +1,4 @@
-// What an edge counts of its mirror, for Prometheus. Only one process mirrors, and only it has these metrics.
+// The metrics of an edge about its mirror, for Prometheus. Only one process mirrors, and only it has these metrics.
 import { counter, gauge } from './metrics.js'
 
 /**
@@ -6,27 +6,27 @@ import { counter, gauge } from './metrics.js'
  * @typedef {object} MirrorReport
  * @property {string} from the store that is mirrored, without any password
  * @property {'starting' | 'reading' | 'following' | 'away' | 'unknown'} state
- * @property {number | null} lag seconds since the edge was last complete; null: it never was
+ * @property {number | null} lag seconds since the edge was last complete; null: never
  * @property {number | null} pending changes of the origin that were not read yet; null: unknown
  * @property {string | null} upToDate when the edge was last complete
  * @property {number} refused revisions that the store of the edge has refused, and lacks
- * @property {string} [error] code of what keeps it away
- * @property {boolean} behind further than --max-lag allows
+ * @property {string} [error] code of the error that keeps it away
+ * @property {boolean} behind whether the lag is longer than --max-lag
  * @property {{documents: number, tiles: number, bytes: number, refused: number}} counts
  * @property {Record<string, number>} errors by code
  */
 
 /**
- * What a gateway knows of the mirror below it.
+ * The mirror of an edge, as its gateway sees it.
  * @typedef {object} Mirroring
  * @property {() => MirrorReport | Promise<MirrorReport>} report
  * @property {() => boolean} isFilled whether it was ever complete
- * @property {Promise<void>} [filled] when it is complete for the first time
+ * @property {Promise<void>} [filled] resolves when it is complete for the first time
  */
 
 export const STATES = ['starting', 'reading', 'following', 'away']
 
-/** Of a MirrorReport. */
+/** Metrics that are read from a MirrorReport. */
 export const mirrorMetricTable = [
   gauge('tilecouch_mirror_state', '1 for the state of the mirror: starting, reading what it lacks, following ' +
     'changes of its origin, away while it waits for one of the two stores',

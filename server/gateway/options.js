@@ -7,14 +7,14 @@ import { meaningOf } from '../../loader/cli/options.js'
  * @property {string} name of the option in a program and in the file
  * @property {string} flags on the command line; empty when it has none: then --set takes it, unless it is secret
  * @property {string} env
- * @property {string} type one that config.js parses
+ * @property {string} type name of a parser in config.js
  * @property {any} default in the unit of the type: bytes, seconds
- * @property {string} shown the default as one would write it
+ * @property {string} shown the default as a user would write it
  * @property {string} text what it means, in --help and in docs/gateway.md
  * @property {string[]} [choices]
  * @property {number} [least]
  * @property {number} [most]
- * @property {boolean} [whole] whole seconds: headers have no others
+ * @property {boolean} [whole] rounded to whole seconds, for headers
  * @property {boolean} [secret] its value is never shown
  * @property {string} [fallback] another variable that is read when `env` is not set
  */
@@ -22,7 +22,7 @@ import { meaningOf } from '../../loader/cli/options.js'
 /**
  * @typedef {Pick<Option, 'name' | 'type' | 'default'> & Partial<Option> &
  *   {short?: string, takes?: string, flagless?: boolean}} Row takes: placeholder in --help; flagless: for --set, the
- *   environment and the file only; without a text, the option means what it means in other commands
+ *   environment and the file only; without a text, the text of other commands is used
  */
 
 /** An option with a flag. @returns {Row} */
@@ -105,14 +105,14 @@ export const table =
 
 const kebab = name => name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
 
-/** What a flag takes, in --help: by the type of an option, or by its name. */
+/** Placeholders of flags in --help, by the type of an option or by its name. */
 const PLACEHOLDERS = {
   text: '<text>', names: '<names>', url: '<url>', port: '<n>', count: '<n>', bytes: '<size>', duration: '<time>',
   layers: '<names>', networks: '<list>', boolean: '', db: '<env|url>', data: '<folder>', host: '<address>',
   config: '<file>'
 }
 
-/** A switch that is on needs a flag that turns it off: both are understood, --help shows the one with an effect. */
+/** The flag in --help. A switch that is on by default shows its --no- form; both forms are accepted. */
 function flagsOf ({ name, type, short, takes = PLACEHOLDERS[name] ?? PLACEHOLDERS[type], default: value }) {
   return `${short ? `-${short}, ` : ''}--${value === true ? 'no-' : ''}${kebab(name)} ${takes}`.trim()
 }
@@ -122,7 +122,7 @@ function shownOf ({ type, default: value }) {
   return type === 'json' ? JSON.stringify(value) : String(value)
 }
 
-/** Rows with what follows from them. @param {Row[]} rows @returns {Option[]} */
+/** Completes rows: flags, variables and texts follow from the names. @param {Row[]} rows @returns {Option[]} */
 export const fromRows = rows => rows.map(({ short, takes, flagless, ...option }) => ({
   ...option,
   text: option.text ?? meaningOf('serve', { long: `--${kebab(option.name)}`, description: '' }),

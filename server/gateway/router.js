@@ -1,6 +1,6 @@
-// Parses the method and the target of a request. A tile in memory costs some ten microseconds, so the
-// address that nearly every request has is taken apart by one expression, without a URL object. The addresses are those
-// of _design/tiles/rewrites.js, which shares core/addresses.js, and some that only the gateway has.
+// Parses the method and the target of a request. A tile in memory costs some ten microseconds, so plain tile addresses
+// are parsed by one expression, without a URL object. The gateway has the addresses of _design/tiles/rewrites.js, which
+// shares core/addresses.js, and some more.
 import { GLYPHS, NUMBER, SPRITE, STYLE, WORDS, isTime } from '../../core/addresses.js'
 import { MAX_ZOOM, RESERVED, checkTile, flipY, isLayer, parseBbox, parseQuadkey } from '../../core/index.js'
 import { TilecouchError } from '../../loader/errors.js'
@@ -9,23 +9,23 @@ import { TilecouchError } from '../../loader/errors.js'
  * @typedef {'tms' | 'quadkey'} Numbering that an address has instead of XYZ; x and y are then as in Web Mercator: see
  *   routes/numbering.js
  * @typedef {{kind: 'tile', layer: string, time?: string, z: number, x: number, y: number, ext: string,
- *   numbering?: Numbering, missing?: string}} AskedTile time: as written, checked; missing: how a missing tile is
+ *   numbering?: Numbering, missing?: string}} TileTarget time: as written, checked; missing: how a missing tile is
  *   answered where the option says auto
- * @typedef {Omit<AskedTile, 'kind'> & {kind: 'retina'}} AskedRetina the tile with twice the pixels
- * @typedef {{kind: 'versions', layer: string, z: number, x: number, y: number, numbering?: Numbering}} AskedVersions
- * @typedef {{kind: 'tilejson' | 'gdal' | 'qgis', layer: string, time?: string}} AskedLayer
- * @typedef {{kind: 'times', layer: string, bbox?: import('../../core/grid.js').Bbox, z?: number}} AskedTimes
- * @typedef {{kind: 'style', layer: string, time?: string, theme?: any, file?: string}} AskedStyle theme: as written;
- *   file: of the style of exactly this time
- * @typedef {{kind: 'tms', layer?: string, time?: string}} AskedTms without a layer: the service
- * @typedef {{kind: 'connections', of: 'xyz' | 'vector-tiles' | 'wmts'}} AskedConnections
- * @typedef {{kind: 'wmts' | 'ogc', time?: string, path: string[], query: URLSearchParams}} AskedService time: of WMTS,
+ * @typedef {Omit<TileTarget, 'kind'> & {kind: 'retina'}} RetinaTarget the tile with twice the pixels
+ * @typedef {{kind: 'versions', layer: string, z: number, x: number, y: number, numbering?: Numbering}} VersionsTarget
+ * @typedef {{kind: 'tilejson' | 'gdal' | 'qgis', layer: string, time?: string}} LayerTarget
+ * @typedef {{kind: 'times', layer: string, bbox?: import('../../core/grid.js').Bbox, z?: number}} TimesTarget
+ * @typedef {{kind: 'style', layer: string, time?: string, theme?: any, file?: string}} StyleTarget theme: as written;
+ *   file: name of a file of the style with exactly this time
+ * @typedef {{kind: 'tms', layer?: string, time?: string}} TmsTarget without a layer: the service
+ * @typedef {{kind: 'connections', of: 'xyz' | 'vector-tiles' | 'wmts'}} ConnectionsTarget
+ * @typedef {{kind: 'wmts' | 'ogc', time?: string, path: string[], query: URLSearchParams}} ServiceTarget time: of WMTS,
  *   as written
- * @typedef {{kind: 'db', path: string, query: string}} AskedDb both as they came
- * @typedef {{kind: 'file', name: string}} AskedFile
- * @typedef {{kind: 'health' | 'metrics' | 'index'}} AskedState
- * @typedef {AskedTile | AskedRetina | AskedVersions | AskedLayer | AskedTimes | AskedStyle | AskedTms |
- *   AskedConnections | AskedService | AskedDb | AskedFile | AskedState} Asked
+ * @typedef {{kind: 'db', path: string, query: string}} DbTarget both undecoded
+ * @typedef {{kind: 'file', name: string}} FileTarget
+ * @typedef {{kind: 'health' | 'metrics' | 'index'}} StateTarget
+ * @typedef {TileTarget | RetinaTarget | VersionsTarget | LayerTarget | TimesTarget | StyleTarget | TmsTarget |
+ *   ConnectionsTarget | ServiceTarget | DbTarget | FileTarget | StateTarget} Target
  */
 
 const MAX_PATH = 2000 // characters; /db has other limits
@@ -45,9 +45,9 @@ const WMTS = /^wmts(?:@((?!.*\.[a-z]+$).*))?$/ // not wmts@2024.json: a layer ma
 const TILE_MAP = 'tilemapresource.xml' // as gdal2tiles calls it
 const OF_LAYER = /^(?:times\.json|style\.json|gdal\.xml)$/
 const CONNECTIONS = /^qgis-(xyz|vector-tiles|wmts)\.xml$/
-const SUSPICIOUS = /[\p{Cc}\\]/u // in no valid name, and proxies may read them in another way
+const SUSPICIOUS = /[\p{Cc}\\]/u // in no valid name, and proxies disagree about them
 
-/** @param {string | undefined} target as the request line has it @returns {Asked} */
+/** @param {string | undefined} target as the request line has it @returns {Target} */
 export function parseRequest (method, target = '/') {
   const plain = PLAIN.exec(target)
   if (plain === null || plain[7] === 'json' || RESERVED.has(plain[1]) || (method !== 'GET' && method !== 'HEAD')) {
@@ -55,66 +55,66 @@ export function parseRequest (method, target = '/') {
   }
   const [, layer, time, z, x, y, retina, ext] = plain
   if (time !== undefined) checkTime(time)
-  return tile({ layer, time }, checkTile(+z, +x, +y), ext, retina)
+  return tileTarget({ layer, time }, checkTile(+z, +x, +y), ext, retina)
 }
 
 /**
  * @param {{layer: string, time?: string}} ref @param {{z: number, x: number, y: number}} place @param {string} ext
- * @param {string} [retina] what its name has for twice the pixels
- * @returns {AskedTile | AskedRetina | AskedVersions}
+ * @param {string} [retina] `@2x`, if the address has it
+ * @returns {TileTarget | RetinaTarget | VersionsTarget}
  */
-function tile ({ layer, time }, { z, x, y }, ext, retina) {
+function tileTarget ({ layer, time }, { z, x, y }, ext, retina) {
   if (retina) return { kind: 'retina', layer, time, z, x, y, ext }
   // a time makes no difference to the list of versions
   return ext === 'json' ? { kind: 'versions', layer, z, x, y } : { kind: 'tile', layer, time, z, x, y, ext }
 }
 
-/** @returns {Asked} */
+/** @returns {Target} */
 function parseAny (method, target) {
   const { path, search } = split(target)
   if (path === '/db' || path.startsWith('/db/')) return { kind: 'db', path: path.slice(3), query: search }
   if (method !== 'GET' && method !== 'HEAD') {
     throw new TilecouchError('READ_ONLY', { reason: 'tiles are read with GET' })
   }
-  const parts = decode(path)
+  const parts = decodePath(path)
   if (parts.length === 0) return { kind: 'file', name: 'index.html' }
-  const ofTms = parts[0] === 'tms' && parts[1] === '1.0.0' ? inTms(parts.slice(2)) : undefined
-  if (ofTms) return ofTms
-  if (parts[0] === 'quadkey' && parts.length === 3) return quadkey(reference(parts[1]), parts[2])
+  const tmsTarget = parts[0] === 'tms' && parts[1] === '1.0.0' ? parseTms(parts.slice(2)) : undefined
+  if (tmsTarget) return tmsTarget
+  if (parts[0] === 'quadkey' && parts.length === 3) return parseQuadkeyTile(parseReference(parts[1]), parts[2])
   const service = WMTS.exec(parts[0])
   if (service && parts.length !== 4 && !OF_LAYER.test(parts[1])) {
     const time = service[1]
     const query = new URLSearchParams(search)
     return { kind: 'wmts', ...(time !== undefined && { time }), path: parts.slice(1), query }
   }
-  // and another ogc
+  // a layer may be called ogc too
   if (parts[0] === 'ogc' && !(parts.length === 4 && NUMBER.test(parts[1])) && !OF_LAYER.test(parts[1])) {
     return { kind: 'ogc', path: parts.slice(1), query: new URLSearchParams(search) }
   }
   if (parts[0] === 'styles' && STYLE.test(parts[1])) {
     const file = styleFile(parts.slice(2))
-    if (file !== undefined) return { kind: 'style', ...reference(parts[1]), file }
+    if (file !== undefined) return { kind: 'style', ...parseReference(parts[1]), file }
   }
-  if (parts.length === 1) return single(parts[0])
-  const ref = reference(parts[0])
-  if (parts.length === 2 && parts[1] === 'times.json') return times(ref, new URLSearchParams(search))
+  if (parts.length === 1) return parseSingle(parts[0])
+  const ref = parseReference(parts[0])
+  if (parts.length === 2 && parts[1] === 'times.json') return parseTimes(ref, new URLSearchParams(search))
   if (parts.length === 2 && parts[1] === 'style.json') {
     return { kind: 'style', ...ref, theme: new URLSearchParams(search).get('theme') ?? undefined }
   }
   if (parts.length === 2 && parts[1] === 'gdal.xml') return { kind: 'gdal', ...ref }
-  if (parts.length === 4) return xyz(ref, parts.slice(1), false)
+  if (parts.length === 4) return parseXyz(ref, parts.slice(1), false)
   throw new TilecouchError('NOT_FOUND')
 }
 
-/** The service, the TileMap of a layer, or a tile of it. @param {string[]} parts behind the version */
-function inTms ([name, ...place]) {
+/** The TMS service, the TileMap of a layer, or a tile. @param {string[]} parts after the version */
+function parseTms ([name, ...place]) {
   const kind = /** @type {const} */ ('tms')
   if (name === undefined) return { kind }
-  if (place.length === 0 || (place.length === 1 && place[0] === TILE_MAP)) return { kind, ...reference(name) }
-  if (place.length === 3) return xyz(reference(name), place, true)
+  if (place.length === 0 || (place.length === 1 && place[0] === TILE_MAP)) return { kind, ...parseReference(name) }
+  if (place.length === 3) return parseXyz(parseReference(name), place, true)
 }
 
-/** A sprite, or a range of glyphs: of several fonts, the first one's. @param {string[]} parts */
+/** The name of a sprite, or of a range of glyphs. Of several fonts, the first one counts. @param {string[]} parts */
 function styleFile ([name, stack = '', range = '', ...more]) {
   if (more.length) return undefined
   if (stack === '') return SPRITE.test(name) ? name : undefined
@@ -122,7 +122,7 @@ function styleFile ([name, stack = '', range = '', ...more]) {
   return name === 'glyphs' && GLYPHS.test(range) && !font.includes('/') ? `glyphs/${font}/${range}` : undefined
 }
 
-/** Path and query. Proxies may send complete URLs. */
+/** Splits a target into path and query. Proxies may send complete URLs. */
 export function split (target) {
   const local = target.replace(/^https?:\/\/[^/?#]*/i, '').replace(/#.*$/s, '')
   const mark = local.indexOf('?')
@@ -133,8 +133,8 @@ export function split (target) {
   return { path: path.replace(/^\/*/, '/'), search: mark < 0 ? '' : local.slice(mark + 1) }
 }
 
-/** Segments as texts. Empty ones are ignored, as in CouchDB. */
-function decode (path) {
+/** Decodes the segments of a path. Empty ones are ignored, as in CouchDB. */
+function decodePath (path) {
   if (path.length > MAX_PATH) {
     throw new TilecouchError('BAD_ADDRESS', { value: path, why: `it is longer than ${MAX_PATH} characters` })
   }
@@ -148,21 +148,21 @@ function decode (path) {
   throw new TilecouchError('BAD_ADDRESS', { value: path, why: 'it has control characters or backslashes' })
 }
 
-/** `/health`, `/osm.json`, `/viewer.js` @returns {Asked} */
-function single (name) {
+/** `/health`, `/osm.json`, `/viewer.js` @returns {Target} */
+function parseSingle (name) {
   if (name === 'health' || name === 'metrics') return { kind: name }
   if (name === 'index.json') return { kind: 'index' }
   if (WORDS.test(name)) return { kind: 'file', name }
-  if (/^[^/]+\.json$/.test(name)) return { kind: 'tilejson', ...reference(name.slice(0, -5)) }
-  if (/^[^/]+\.qlr$/.test(name)) return { kind: 'qgis', ...reference(name.slice(0, -4)) }
-  const [, of] = CONNECTIONS.exec(name) ?? []
-  if (of) return { kind: 'connections', of: /** @type {AskedConnections['of']} */ (of) }
+  if (/^[^/]+\.json$/.test(name)) return { kind: 'tilejson', ...parseReference(name.slice(0, -5)) }
+  if (/^[^/]+\.qlr$/.test(name)) return { kind: 'qgis', ...parseReference(name.slice(0, -4)) }
+  const [, service] = CONNECTIONS.exec(name) ?? []
+  if (service) return { kind: 'connections', of: /** @type {ConnectionsTarget['of']} */ (service) }
   if (FILE.test(name)) return { kind: 'file', name }
   throw new TilecouchError('NOT_FOUND')
 }
 
 /** `osm` or `osm@2024-03` @returns {{layer: string, time?: string}} */
-function reference (text) {
+function parseReference (text) {
   const [, layer, time] = REFERENCE.exec(text) ?? []
   if (!isLayer(layer)) throw new TilecouchError('BAD_LAYER', { value: text })
   return { layer, time: time === undefined ? undefined : checkTime(time) }
@@ -174,32 +174,32 @@ function checkTime (text) {
   return text
 }
 
-/** Only one way to write a number is valid. */
-const number = text => NUMBER.test(text) ? +text : NaN
+/** NaN for other spellings of a number, such as 007. */
+const parseNumber = text => NUMBER.test(text) ? +text : NaN
 
-/** @param {string[]} parts z, x and the name of the file @returns {AskedTile | AskedRetina | AskedVersions} */
-function xyz (ref, parts, tms) {
+/** @param {string[]} parts z, x and the name of the file @returns {TileTarget | RetinaTarget | VersionsTarget} */
+function parseXyz (ref, parts, tms) {
   const [, row = '', retina, ext = ''] = TILE_NAME.exec(parts[2]) ?? []
-  const [z, x, y] = [number(parts[0]), number(parts[1]), number(row)]
+  const [z, x, y] = [parseNumber(parts[0]), parseNumber(parts[1]), parseNumber(row)]
   if (!ext || Number.isNaN(z + x + y) || (retina && ext === 'json')) {
     throw new TilecouchError('BAD_TILE', { value: parts.join('/') })
   }
   checkTile(z, x, y)
   const place = { z, x, y: tms ? flipY(z, y) : y }
-  return tms ? { ...tile(ref, place, ext, retina), numbering: 'tms' } : tile(ref, place, ext, retina)
+  return tms ? { ...tileTarget(ref, place, ext, retina), numbering: 'tms' } : tileTarget(ref, place, ext, retina)
 }
 
-/** @returns {AskedTile | AskedRetina | AskedVersions} */
-function quadkey (ref, name) {
+/** @returns {TileTarget | RetinaTarget | VersionsTarget} */
+function parseQuadkeyTile (ref, name) {
   const [, key, ext] = QUADKEY_NAME.exec(name) ?? []
   if (key === undefined) throw new TilecouchError('BAD_QUADKEY', { value: name })
-  return { ...tile(ref, parseQuadkey(key), ext), numbering: 'quadkey' }
+  return { ...tileTarget(ref, parseQuadkey(key), ext), numbering: 'quadkey' }
 }
 
-/** @returns {AskedTimes} */
-function times ({ layer }, query) {
+/** @returns {TimesTarget} */
+function parseTimes ({ layer }, query) {
   const [box, zoom] = [query.get('bbox'), query.get('z')]
-  const z = zoom === null ? undefined : number(zoom)
+  const z = zoom === null ? undefined : parseNumber(zoom)
   if (z !== undefined && !(z <= MAX_ZOOM)) throw new TilecouchError('BAD_ZOOM', { value: zoom })
   if (box !== null && z === undefined) {
     throw new TilecouchError('BAD_ZOOM', { value: '', why: 'a bbox needs a zoom: times.json?bbox=w,s,e,n&z=10' })

@@ -1,12 +1,12 @@
-// Work that several requests wait for. When one of them leaves, the others go on waiting, and each gets its own error
-// object when the work fails.
+// Helpers for work that several requests wait for. When one request ends early, the others continue to wait. When the
+// work fails, each request gets its own error object.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { raceAbort, sharePromise } from '../../core/promises.js'
 import { TilecouchError } from '../../loader/errors.js'
 
 /**
  * @template T
- * @param {Promise<T>} work @param {AbortSignal} [signal] of the one who waits; the work goes on
+ * @param {Promise<T>} work @param {AbortSignal} [signal] of one waiting request; the work continues
  * @returns {Promise<T>}
  */
 export async function waitFor (work, signal) {
@@ -18,17 +18,17 @@ export async function waitFor (work, signal) {
 }
 
 /**
- * The result if it comes in time, else nothing. The work goes on.
+ * The result if it comes in time, else undefined. The work continues.
  * @template T
  * @param {Promise<T>} work @returns {Promise<T | undefined>}
  */
 export async function waitAtMost (work, ms) {
   const stop = new AbortController()
-  const late = sleep(ms, undefined, { ref: false, signal: stop.signal }).catch(() => undefined)
-  return Promise.race([work, late]).finally(() => stop.abort()) // a timer would keep the result until its end
+  const timeout = sleep(ms, undefined, { ref: false, signal: stop.signal }).catch(() => undefined)
+  return Promise.race([work, timeout]).finally(() => stop.abort()) // a timer would keep the result until its end
 }
 
-/** The same failure as another object. */
+/** Copies an error, so that each request has its own object. */
 export function copyError (error) {
   if (!(error instanceof TilecouchError)) {
     return new TilecouchError('INTERNAL', { why: error?.message }, { cause: error })
@@ -36,14 +36,14 @@ export function copyError (error) {
   return new TilecouchError(error.code, error.details, { cause: error.cause ?? error })
 }
 
-/** No unhandled rejection if nobody waits for the work. @template T @param {Promise<T>} work */
+/** Prevents an unhandled rejection when no request waits for the work. @template T @param {Promise<T>} work */
 export function ignoreRejection (work) {
   work.catch(() => {})
   return work
 }
 
 /**
- * One task for all who need its result while it lasts.
+ * Starts a task, or joins the task with this key that is under way.
  * @template T
  * @param {Map<string, Promise<T>>} underWay @param {string} key @param {() => Promise<T>} start
  */

@@ -1,5 +1,5 @@
-// Requests to /db of visitors who may not see everything. One that is about layers they may see is passed on, one that
-// can be restricted to these is, and any other is refused.
+// Restricts requests to /db of visitors who may not see all layers. A request about visible layers is passed on. A
+// request that can be limited to visible layers is limited, and any other request is refused.
 import {
   LAYER_KINDS, RESERVED, STORE_ID, idsOfLayers, isLayer, isTileId, parseDocumentId
 } from '../../../core/index.js'
@@ -7,21 +7,21 @@ import { TilecouchError } from '../../../loader/errors.js'
 import { HttpError, notFound } from '../../http/errors.js'
 import { filterFeed, questionsIn } from '../db/request.js'
 
-const LONGEST_FEED = 3600 // seconds: then a feed has to be asked for again, and access is checked again
+const LONGEST_FEED = 3600 // seconds; then the client must request the feed again, and access is checked again
 
 /**
  * @typedef {import('../db/request.js').DbRequest} DbRequest
  * @typedef {{body: any, change?: (answer: any) => any, seconds?: number}} Restricted body: of a POST, parsed; change:
- *   of the answer; seconds: a feed may last
+ *   filters the answer; seconds: longest duration of a feed
  */
 
 /**
  * @param {import('./visitor.js').Visitor} visitor @param {DbRequest} request is changed
- * @param {Restricted} shown what everybody may see @param {() => Promise<{layer: string}[]>} list of all layers
+ * @param {Restricted} filtered as for all visitors @param {() => Promise<{layer: string}[]>} list of all layers
  * @returns {Promise<Restricted>}
  */
 export async function restrict (visitor, request, { body, change: hide = answer => answer }, res, list) {
-  // checkpoints of mirrors, notes of writers: PouchDB needs none
+  // _local documents are checkpoints of mirrors and notes of writers: PouchDB needs none
   if (request.names[0] === '_local' && !visitor.mayAll) throw notFound()
   const scope = scopeOf(request, body)
   if (scope?.layers) {
@@ -38,17 +38,17 @@ export async function restrict (visitor, request, { body, change: hide = answer 
     return layer !== undefined && visitor.may(layer)
   }
   const change = answer => {
-    const all = hide(answer).rows
-    const rows = all.filter(isVisible)
+    const allRows = hide(answer).rows
+    const rows = allRows.filter(isVisible)
     // an empty list would look like an empty store
-    if (all.length && !rows.length && !visitor.isKnown) throw visitor.refusal(res)
+    if (allRows.length && !rows.length && !visitor.isKnown) throw visitor.refusal(res)
     return { rows }
   }
   return { body, change }
 }
 
 /**
- * For how long a visitor may see all of these.
+ * Seconds for which a visitor may see all of these layers.
  * @param {import('./visitor.js').Visitor} visitor @param {(string | undefined)[]} layers undefined: everything
  */
 const secondsOf = (visitor, layers) =>
@@ -57,8 +57,8 @@ const secondsOf = (visitor, layers) =>
 /** @param {string[]} names of all layers @returns {Restricted} */
 function restrictFeed (visitor, request, body, res, names) {
   const allowed = names.filter(name => visitor.may(name))
-  const privateOnes = allowed.filter(name => visitor.access.isPrivate(name))
-  const seconds = privateOnes.length ? secondsOf(visitor, privateOnes) : undefined
+  const privateNames = allowed.filter(name => visitor.access.isPrivate(name))
+  const seconds = privateNames.length ? secondsOf(visitor, privateNames) : undefined
   if (body?.doc_ids) {
     const scope = layersOfIds(body.doc_ids)
     if (!scope || [...scope.layers].some(layer => !visitor.may(layer))) throw visitor.refusal(res)
@@ -66,11 +66,11 @@ function restrictFeed (visitor, request, body, res, names) {
   }
   // by id and not by field: a deleted document has no fields left
   const store = { _id: STORE_ID } // everybody may read it
-  const ours = allowed.length ? { $or: [store, { _id: { $regex: idsOfLayers(allowed) } }] } : store
-  return { body: filterFeed(request, body, ours), seconds }
+  const selector = allowed.length ? { $or: [store, { _id: { $regex: idsOfLayers(allowed) } }] } : store
+  return { body: filterFeed(request, body, selector), seconds }
 }
 
-/** An error of access as CouchDB would write it; any other error as it is. */
+/** Converts an access error to the form of CouchDB; returns other errors unchanged. */
 export function toHttpError (error) {
   if (!(error instanceof TilecouchError) || !/^(ACCESS_|TOKEN_)/.test(error.code)) return error
   const { code, status, message, advice } = error
@@ -78,14 +78,14 @@ export function toHttpError (error) {
   return new HttpError(status, name, message, {}, { code, ...(advice && { advice }) })
 }
 
-/** What a mirror reads to find out whether everybody may read the store. */
+/** The answer to /_security, which tells a mirror that the store is not public. */
 export const SECURITY = {
   admins: { names: [], roles: [] },
   members: { names: [], roles: ['tilecouch-private-layers'] }
 }
 
-// Which layers a request is about, from the request alone. An unknown request counts as one about everything: only
-// visitors who may see everything can make it.
+// Finds the layers that a request is about, from the request alone. An unknown request counts as a request for
+// everything: only visitors who may see everything can send it.
 
 /** Views whose keys begin with the layer, and whose values name no other document. */
 const VIEWS = new Set([
@@ -96,14 +96,14 @@ const VIEWS = new Set([
 /** The document of the store itself, and the couchapp, which is no secret. */
 const PUBLIC_IDS = new Set([STORE_ID, ...['tiles', 'versions'].map(name => `_design/${name}`)])
 
-/** Fields of a view, of those in fields.js, that show more than its keys and values, or rows outside of the range. */
+/** Fields of a view (fields.js) that show more than its keys and values, or rows outside of the range. */
 const REVEALING = ['include_docs', 'attachments', 'startkey_docid']
 
 /**
- * - `layers`: only these, or none
+ * - `layers`: the request is about these layers only, or about none
  * - `layerOfRow`: the rows of the answer have to be filtered
  * - neither: the feed needs a filter
- * - `null`: everything
+ * - `null`: the request is about everything
  * @typedef {{layers?: Set<string>, layerOfRow?: (row: any) => string | undefined} | null} Scope
  */
 
@@ -120,7 +120,7 @@ function scopeOf (request, body) {
   }
 }
 
-/** The layer whose tile, edition or document this is. */
+/** The layer that a document id belongs to. */
 function layerOf (id) {
   if (typeof id !== 'string') return undefined
   const document = parseDocumentId(id)
@@ -149,7 +149,7 @@ function layersOfIds (ids) {
  * @typedef {object} Index
  * @property {(keys: any[]) => Scope} keys
  * @property {(start: any, end: any) => Scope} range
- * @property {(args: Record<string, any>) => Scope} all without keys or a range
+ * @property {(args: Record<string, any>) => Scope} all for requests without keys or a range
  */
 
 /** Ids in the order of their bytes. @type {Index} */
@@ -157,13 +157,13 @@ const primaryIndex = {
   keys: layersOfIds,
   range (start, end) {
     if (typeof start !== 'string' || typeof end !== 'string') return null
-    // all ids between two that begin alike begin like them
-    const [one, other] = [start, end].map(text => START.exec(text))
-    if (one && other && one[1] === other[1] && one[2] === other[2] && isLayer(one[2]) && !RESERVED.has(one[2])) {
-      const hasTime = /^(edition|style|manifest)$/.test(one[1])
+    // all ids between two ids with the same beginning have this beginning
+    const [low, high] = [start, end].map(text => START.exec(text))
+    if (low && high && low[1] === high[1] && low[2] === high[2] && isLayer(low[2]) && !RESERVED.has(low[2])) {
+      const hasTime = /^(edition|style|manifest)$/.test(low[1])
       // `block:3:` begins the ids of blocks of the layer 3, and of tiles of a layer that is called block
-      const layers = /^\d+$/.test(one[2]) && one[1] ? [one[2], one[1]] : [one[2]]
-      if ([one[3], other[3]].every(sign => (sign === '@') === hasTime)) return { layers: new Set(layers) }
+      const layers = /^\d+$/.test(low[2]) && low[1] ? [low[2], low[1]] : [low[2]]
+      if ([low[3], high[3]].every(sign => (sign === '@') === hasTime)) return { layers: new Set(layers) }
     }
     // layer documents of all layers: these are few, and short
     return [start, end].every(text => /^layer[:;]/.test(text)) ? { layerOfRow: ({ id }) => layerOf(id) } : null
@@ -184,7 +184,7 @@ const viewIndex = {
 
 const isKey = key => Array.isArray(key) && isLayer(key[0])
 
-/** Which layers rows are about: with several ranges, the layers of all of them. @returns {Scope} */
+/** The layers that the rows are about: with several ranges, the layers of all ranges. @returns {Scope} */
 function scopeOfRows (request, body) {
   const questions = questionsIn(request, body)
   const index = indexOf(request.names, questions)

@@ -1,5 +1,5 @@
-// Which layers are private, and who may see them: visitors with a token of an access key or of the store. All other
-// layers are public.
+// Decides which layers are private, and who may see them: visitors with a token of an access key or of the store. All
+// other layers are public.
 import { LRUCache } from 'lru-cache'
 import { TilecouchError } from '../../../loader/errors.js'
 import { LayerSet, looksLikeStoreToken } from '../../../core/tokens.js'
@@ -11,13 +11,13 @@ import { tokenIn, tokenToCookie } from './credentials.js'
 import { StoreTokens } from './store-tokens.js'
 import { Visitor } from './visitor.js'
 
-const MOST_TOKENS = 2000 // whose valid signatures are remembered
+const MOST_TOKENS = 2000 // tokens with a valid signature that are remembered
 
 /**
  * @param {Record<string, any>} options of the gateway
  * @param {{couch: import('../../../loader/store/couch.js').Couch, log: any, signal: AbortSignal}} environment signal:
- *   the gateway ends
- * @returns {Promise<Access | null>} null: everything is public
+ *   aborts when the gateway ends
+ * @returns {Promise<Access | null>} null: all layers are public
  */
 export async function openAccess (options, { couch, log, signal }) {
   const { privateLayers, accessKeys, accessKeysFile } = options
@@ -27,7 +27,7 @@ export async function openAccess (options, { couch, log, signal }) {
 }
 
 export class Access {
-  /** Those whose signatures are valid. @type {LRUCache<string, import('../../../loader/store/token.js').Claim>} */
+  /** Tokens with a valid signature. @type {LRUCache<string, import('../../../loader/store/token.js').Claim>} */
   #claims = new LRUCache({ max: MOST_TOKENS })
   #layers
   #keys
@@ -42,19 +42,19 @@ export class Access {
   isPrivate = layer => this.#layers.has(layer)
 
   /**
-   * What a token allows; throws when it is invalid. The signature is checked once: a page asks for a hundred tiles with
-   * the same.
+   * The claim of a token; throws when it is invalid. The signature is checked once: a page requests a hundred tiles
+   * with the same token.
    */
   read (token) {
     if (looksLikeStoreToken(token)) return this.tokens.claim(token) // it may be revoked at any time
-    const claimed = this.#claims.get(token)
-    if (claimed && Date.now() < claimed.until) return claimed
+    const cachedClaim = this.#claims.get(token)
+    if (cachedClaim && Date.now() < cachedClaim.until) return cachedClaim
     const claim = readToken(token, this.#keys, Date.now())
     this.#claims.set(token, claim)
     return claim
   }
 
-  /** What is wrong with a token. @returns {TilecouchError | undefined} */
+  /** The error of an invalid token. @returns {TilecouchError | undefined} */
   errorIn (token) {
     try {
       this.read(token)
@@ -76,35 +76,35 @@ export function protect (access, routes) {
 }
 
 /** For addresses with the name of a layer. @returns {Route} */
-const ofLayer = (access, route) => (ctx, asked, req, res) => {
-  if (!access.isPrivate(asked.layer)) return route(ctx, asked, req, res)
-  asked.visitor = new Visitor(access, req)
-  asked.visitor.requireAccess(res, asked.layer)
-  return route(ctx, asked, req, res)
+const ofLayer = (access, route) => (ctx, target, req, res) => {
+  if (!access.isPrivate(target.layer)) return route(ctx, target, req, res)
+  target.visitor = new Visitor(access, req)
+  target.visitor.requireAccess(res, target.layer)
+  return route(ctx, target, req, res)
 }
 
-/** For routes that check by themselves which layers they are about. @returns {Route} */
-const withVisitor = (access, route) => (ctx, asked, req, res) => {
-  asked.visitor = new Visitor(access, req)
-  return route(ctx, asked, req, res)
+/** For routes that check access to layers themselves. @returns {Route} */
+const withVisitor = (access, route) => (ctx, target, req, res) => {
+  target.visitor = new Visitor(access, req)
+  return route(ctx, target, req, res)
 }
 
-/** Pages, and where each is, as seen from itself. */
+/** Pages with their addresses, relative to the page. */
 const PAGES = Object.freeze({ 'index.html': './', layers: './layers' })
 
-/** For the viewer, which has no data of the store. @returns {Route} */
-const ofPage = (access, route) => async (ctx, asked, req, res) => {
+/** For the files of the viewer, which have no data of the store. @returns {Route} */
+const ofPage = (access, route) => async (ctx, target, req, res) => {
   res.setHeader('Referrer-Policy', 'same-origin')
-  const page = Object.hasOwn(PAGES, asked.name) && ctx.options.viewer && PAGES[asked.name]
-  if (!page) return route(ctx, asked, req, res)
+  const page = Object.hasOwn(PAGES, target.name) && ctx.options.viewer && PAGES[target.name]
+  if (!page) return route(ctx, target, req, res)
   const refusal = asksForPage(req) && await refusalOf(access, ctx, req, res)
   if (refusal) return sendLinkPage(req, res, refusal)
-  if (!tokenToCookie(access, ctx, req, res, page)) return route(ctx, asked, req, res)
+  if (!tokenToCookie(access, ctx, req, res, page)) return route(ctx, target, req, res)
 }
 
 /**
- * Why a page would show nothing to a visitor: the token of its address is not valid, or all layers are private and the
- * visitor has no valid token.
+ * The reason why a page would show nothing. Either the token in the address is not valid, or all layers are private
+ * and the visitor has no valid token.
  * @returns {Promise<TilecouchError | undefined>}
  */
 async function refusalOf (access, { layers }, req, res) {
@@ -112,8 +112,8 @@ async function refusalOf (access, { layers }, req, res) {
   const token = tokenIn(req.url)
   if (token !== undefined) return access.errorIn(token)
   if (visitor.isKnown) return
-  const all = await layers.list().catch(() => []) // the viewer says that the store is away
-  if (all.length && !all.some(({ layer }) => visitor.may(layer))) return visitor.refusal(res)
+  const allLayers = await layers.list().catch(() => []) // the viewer says that the store is away
+  if (allLayers.length && !allLayers.some(({ layer }) => visitor.may(layer))) return visitor.refusal(res)
 }
 
 function sendLinkPage (req, res, { code, status }) {
@@ -129,18 +129,18 @@ const PROTECTIONS = {
 }
 
 /**
- * Refuses names of private layers that are not in the store: with a mistyped name the real layer would be open to
- * everybody.
+ * Refuses names of private layers that are not in the store: with a mistyped name, the real layer would be public.
  * @param {import('../../../loader/store/couch.js').Couch} couch
  */
 export async function checkNames (privateLayers, couch) {
   const { names } = new LayerSet(privateLayers)
-  const tilesOf = name => ({ startkey: `${name}:`, endkey: `${name};`, limit: 1 })
-  const queries = names.flatMap(name => [{ keys: [`layer:${name}`] }, tilesOf(name)])
+  const tileRangeOf = name => ({ startkey: `${name}:`, endkey: `${name};`, limit: 1 })
+  const queries = names.flatMap(name => [{ keys: [`layer:${name}`] }, tileRangeOf(name)])
   const rowLists = await couch.ranges(queries)
-  const isThere = rows => rows.some(({ id, value }) => id && !value?.deleted)
-  const unknown = names.filter((name, at) => !isThere(rowLists[2 * at]) && !isThere(rowLists[2 * at + 1]))
-  if (!unknown.length) return
+  const hasDocuments = rows => rows.some(({ id, value }) => id && !value?.deleted)
+  const unknownNames = names.filter((name, index) =>
+    !hasDocuments(rowLists[2 * index]) && !hasDocuments(rowLists[2 * index + 1]))
+  if (!unknownNames.length) return
   const why = 'the store has no such layer; for one that is yet to come write a pattern, such as survey*'
-  throw new TilecouchError('BAD_OPTION', { option: '--private-layers', value: unknown.join(), why })
+  throw new TilecouchError('BAD_OPTION', { option: '--private-layers', value: unknownNames.join(), why })
 }

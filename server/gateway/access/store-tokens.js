@@ -1,23 +1,23 @@
-// Tokens that live in the store (core/tokens.js): read at the start and whenever one of them changes, so that one that
-// is revoked ends at once. The store has their hashes only. While the store is away, those that are known go on.
+// Tokens that are documents of the store (core/tokens.js). They are read at the start and when one changes, so that a
+// revoked token ends at once. The store has only their hashes. While the store is away, tokens in memory stay valid.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { LayerSet, faultIn, parseToken, tokenKinds } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 
-const RETRY = 1000 // milliseconds until tokens that could not be read are asked for again
+const RETRY = 1000 // milliseconds before tokens are read again after a failure
 const PREFIX = 'token:'
 
 /**
  * @typedef {object} StoreToken
- * @property {string} fields as they were read
+ * @property {string} fields of its document, as JSON
  * @property {Buffer} hash
- * @property {string} [end] its time
- * @property {{layers: LayerSet, until: number, signal: AbortSignal}} claim signal: it is valid no more
+ * @property {string} [end] time at which it expires
+ * @property {{layers: LayerSet, until: number, signal: AbortSignal}} claim signal: aborts when it changes
  * @property {AbortController} ending
  */
 
 export class StoreTokens {
-  /** By id, without those that were revoked. @type {Map<string, StoreToken>} */
+  /** Tokens by id, without revoked ones. @type {Map<string, StoreToken>} */
   #tokens = new Map()
   /** @type {Promise<void> | undefined} */
   #reading
@@ -27,7 +27,7 @@ export class StoreTokens {
 
   /**
    * @param {import('../../../loader/store/couch.js').Couch} couch
-   * @param {{log: any, signal: AbortSignal}} options signal: the gateway ends
+   * @param {{log: any, signal: AbortSignal}} options signal: aborts when the gateway ends
    */
   constructor (couch, { log, signal }) {
     this.couch = couch
@@ -35,12 +35,12 @@ export class StoreTokens {
     this.signal = signal
   }
 
-  /** A document of the store has changed; without an id, any may have. @param {string} [id] */
+  /** A document of the store has changed; without an id, any document may have changed. @param {string} [id] */
   changed (id) {
     if (id === undefined || id.startsWith(PREFIX)) this.read()
   }
 
-  /** Reads all of them; what changes meanwhile is read afterwards. @returns {Promise<void>} */
+  /** Reads all tokens, and reads again if one changes meanwhile. @returns {Promise<void>} */
   async read () {
     this.#isStale = true
     this.#reading ??= this.#readAll().finally(() => { this.#reading = undefined })
@@ -71,7 +71,7 @@ export class StoreTokens {
   #take (documents) {
     for (const [id, { fields, ending }] of this.#tokens) {
       if (JSON.stringify(documents.get(id)) === fields) continue
-      ending.abort() // its feeds are asked for again, by who may
+      ending.abort() // ends its feeds: clients with access request them again
       this.#tokens.delete(id)
     }
     for (const [id, doc] of documents) {
@@ -83,7 +83,7 @@ export class StoreTokens {
   }
 
   /**
-   * What a token allows. Throws if the store has none such, or if it has ended.
+   * The claim of a token. Throws if the store has no such token, or if it has expired.
    * @param {string} text @returns {StoreToken['claim']}
    */
   claim (text) {

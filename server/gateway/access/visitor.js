@@ -1,11 +1,11 @@
-// Who sends a request, as far as it matters to private layers: the valid tokens of the request.
+// The visitor who sends a request: its valid tokens, and the private layers that they open.
 import { TilecouchError } from '../../../loader/errors.js'
 import { tokenIn, tokensOf } from './credentials.js'
 
 export class Visitor {
   /** @type {import('../../../loader/store/token.js').Claim[]} */
   #claims = []
-  /** @type {TilecouchError | undefined} what was wrong with the first invalid token */
+  /** @type {TilecouchError | undefined} error of the first invalid token */
   #problem
   /** The token of the address, when it is valid: addresses in an answer need it as well. @type {string | undefined} */
   link
@@ -39,12 +39,12 @@ export class Visitor {
     return this.#claims.length > 0
   }
 
-  /** One aborts when the visitor may see less than now. @returns {AbortSignal[]} */
+  /** Signals: one aborts when the visitor loses a token. @returns {AbortSignal[]} */
   get endings () {
     return this.#claims.flatMap(({ signal }) => signal ?? [])
   }
 
-  /** Until when the visitor may see a layer, or all of them. @returns {number} milliseconds */
+  /** The time until which the visitor may see a layer, or all layers. @returns {number} milliseconds */
   until (layer) {
     const isFor = ({ layers }) => layer === undefined ? layers.isAll : layers.has(layer)
     const ends = this.#claims.filter(isFor).map(({ until }) => until)
@@ -58,7 +58,7 @@ export class Visitor {
     makePrivate(res, this.until(layer))
   }
 
-  /** For an answer that differs between visitors, and has to be asked for again each time. */
+  /** Marks an answer that differs between visitors: clients must revalidate it each time. */
   requireSome (res) {
     makePrivate(res, 0)
   }
@@ -80,16 +80,16 @@ export class Visitor {
 export const visibleLayers = async (layers, visitor) =>
   (await layers.list()).filter(({ layer }) => visitor?.may(layer) ?? true)
 
-/** What addresses in an answer end with: the token of the visitor. @param {Visitor} [visitor] */
+/** The query of addresses in an answer: the token of the visitor. @param {Visitor} [visitor] */
 export const tokenQuery = visitor => visitor?.link ? `?token=${visitor.link}` : ''
 
 const VARY = 'Authorization, Cookie'
 
 /**
- * Makes an answer one for this visitor alone: no shared cache may keep it, and no other for longer than the visitor may
- * see it. This is done here and not in the routes, so that no route can forget it.
- * @param {import('node:http').ServerResponse} res whose headers have yet to be written
- * @param {number} until milliseconds: the visitor may keep it
+ * Makes an answer private: shared caches must not keep it, and the browser may keep it only while the visitor has
+ * access. This is done here and not in the routes, so that no route can forget it.
+ * @param {import('node:http').ServerResponse} res its headers are not written yet
+ * @param {number} until milliseconds since 1970: end of the access
  */
 function makePrivate (res, until) {
   const seconds = (until - Date.now()) / 1000
@@ -107,10 +107,10 @@ function makePrivate (res, until) {
   })
 }
 
-/** Flat lists and objects, as routes write them. @returns {[string, any][]} */
+/** Headers as pairs: routes write flat lists and objects. @returns {[string, any][]} */
 function pairsOf (headers = []) {
   if (!Array.isArray(headers)) return Object.entries(headers)
-  return Array.from({ length: headers.length / 2 }, (_, at) => [headers[2 * at], headers[2 * at + 1]])
+  return Array.from({ length: headers.length / 2 }, (_, index) => [headers[2 * index], headers[2 * index + 1]])
 }
 
 function privateCacheControl (cacheControl, seconds) {

@@ -1,6 +1,5 @@
-// Documents about the running of a store are for those who administer it: /db shows them to nobody. Lists of ids may
-// name them: a feed that leaves out some of its rows would have to read every document. Replicators that ask for them
-// get none, and go on.
+// Hides the administrative documents of a store, which are only for its operators. Lists of ids may still contain them:
+// a feed without these rows would have to read every document. Replicators that request them get none, and continue.
 import { ADMINISTRATIVE_IDS, ADMINISTRATIVE_KINDS, isAdministrative } from '../../../core/index.js'
 import { filterFeed, questionsIn } from './request.js'
 
@@ -9,24 +8,26 @@ const NONE = '1-00000000000000000000000000000000' // a revision that no document
 const OF_LAYERS = /^(by_|rest_by_area$|styles$|expiring$|stored$)/ // views
 
 /**
- * Changes a request so that its answer has no such documents.
+ * Changes a request so that its answer has no administrative documents.
  * @param {import('./request.js').DbRequest} request
  * @param {any} body of a POST, parsed
- * @returns {{body: any, change?: (answer: any) => any}} change: of the answer
+ * @returns {{body: any, change?: (answer: any) => any}} change: filters the answer
  */
 export function hideAdministrative (request, body) {
   const { endpoint, names } = request
-  const asked = questionsIn(request, body)
+  const questions = questionsIn(request, body)
   switch (endpoint) {
     case 'document':
       if (isAdministrative(names[0])) askForNone(request)
       return { body }
-    case '_bulk_get': // for a row with an error PouchDB would give up
+    case '_bulk_get': // PouchDB would stop at a row with an error
       return { body: { ...body, docs: body.docs.filter(({ id }) => !isAdministrative(id)) } }
     case '_changes':
-      return { body: asked[0].include_docs ? hideChanges(request, asked[0], body) : body }
-    case '_all_docs': case '_view': case 'queries':
-      return { body, ...(asked.some(one => one.include_docs && mayShow(names, one)) && { change: hideRows }) }
+      return { body: questions[0].include_docs ? hideChanges(request, questions[0], body) : body }
+    case '_all_docs': case '_view': case 'queries': {
+      const isFilterNeeded = questions.some(question => question.include_docs && mayShow(names, question))
+      return { body, ...(isFilterNeeded && { change: hideRows }) }
+    }
     default:
       return { body }
   }
@@ -40,19 +41,19 @@ function askForNone (request) {
   request.search = `?${query}`
 }
 
-/** @param {import('./request.js').DbRequest} request @param {Record<string, any>} asked @param {any} body */
+/** @param {import('./request.js').DbRequest} request @param {Record<string, any>} question @param {any} body */
 function hideChanges (request, { doc_ids: ids }, body) {
   if (ids) return { ...body, doc_ids: ids.filter(id => !isAdministrative(id)) }
   return filterFeed(request, body, SHOWN)
 }
 
-/** Whether an answer may have such a document. @param {string[]} names @param {Record<string, any>} asked */
-function mayShow ([first, design, , view], asked) {
+/** Whether an answer may have such a document. @param {string[]} names @param {Record<string, any>} question */
+function mayShow ([first, design, , view], question) {
   if (first === '_design') return design !== 'versions' || !OF_LAYERS.test(view)
-  const { key, keys = key === undefined ? undefined : [key] } = asked
+  const { key, keys = key === undefined ? undefined : [key] } = question
   if (keys) return keys.some(isAdministrative)
-  const { startkey, endkey } = asked
-  const [low, high] = asked.descending ? [endkey, startkey] : [startkey, endkey]
+  const { startkey, endkey } = question
+  const [low, high] = question.descending ? [endkey, startkey] : [startkey, endkey]
   const isBefore = (id, kind) => typeof id === 'string' && id < `${kind}:`
   const isAfter = (id, kind) => typeof id === 'string' && id >= `${kind};`
   return ADMINISTRATIVE_KINDS.some(kind => !isAfter(low, kind) && !isBefore(high, kind))
@@ -60,6 +61,6 @@ function mayShow ([first, design, , view], asked) {
 
 function hideRows (answer) {
   const isShown = ({ id, doc }) => !isAdministrative(String(id)) && !isAdministrative(String(doc?._id))
-  const shown = ({ rows, ...rest }) => ({ ...rest, ...(rows && { rows: rows.filter(isShown) }) })
-  return answer.results ? { ...answer, results: answer.results.map(shown) } : shown(answer)
+  const withoutHidden = ({ rows, ...fields }) => ({ ...fields, ...(rows && { rows: rows.filter(isShown) }) })
+  return answer.results ? { ...answer, results: answer.results.map(withoutHidden) } : withoutHidden(answer)
 }

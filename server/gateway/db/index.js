@@ -1,4 +1,4 @@
-// /db: the store's database with CouchDB's API, for reading: for PouchDB, the viewer and the client library.
+// /db: the database of the store with CouchDB's API, read-only, for PouchDB, the viewer and the client library.
 import { TilecouchError } from '../../../loader/errors.js'
 import { SECURITY, restrict, toHttpError } from '../access/db-access.js'
 import { SAFE_HEADERS, sendJson, sendTagged } from '../../http/answers.js'
@@ -9,25 +9,25 @@ import { checkLimits, parseDbRequest, readQuestion } from './request.js'
 
 const VIEW = /_design(?:\/|%2f)[^/]+\/_view\//i
 
-/** @type {import('../dispatch.js').Route<import('../router.js').AskedDb>} */
-export async function db (ctx, asked, req, res) {
+/** @type {import('../dispatch.js').Route<import('../router.js').DbTarget>} */
+export async function db (ctx, target, req, res) {
   try {
     if (!ctx.options.dbAccess) throw notFound('this gateway shows no database')
-    // visitors who see private layers learn that not everybody does: a mirror of them must not be open to all
-    if (asked.path === '/_security' && asked.visitor?.isKnown && ['GET', 'HEAD'].includes(req.method ?? '')) {
+    // tells visitors of private layers that the store is not public: a mirror of them must not be public either
+    if (target.path === '/_security' && target.visitor?.isKnown && ['GET', 'HEAD'].includes(req.method ?? '')) {
       return sendJson(req, res, SECURITY, { cacheControl: 'no-store' })
     }
-    const request = parseDbRequest(req.method ?? '', asked.path, asked.query)
-    if (ctx.isIncomplete?.() && VIEW.test(asked.path)) {
+    const request = parseDbRequest(req.method ?? '', target.path, target.query)
+    if (ctx.isIncomplete?.() && VIEW.test(target.path)) {
       throw unavailable(503, 'this edge is being filled, and its indexes come when all of it is there')
     }
     const question = req.method === 'POST' ? await readQuestion(req, request) : undefined
     request.isLarge = checkLimits(request, question)
-    const { visitor } = asked
-    const shown = hideAdministrative(request, question)
-    const restricted = visitor && await restrict(visitor, request, shown, res, () => ctx.layers.list())
+    const { visitor } = target
+    const filtered = hideAdministrative(request, question)
+    const restricted = visitor && await restrict(visitor, request, filtered, res, () => ctx.layers.list())
     if (await sendImage(ctx, request, req, res)) return
-    const { body, change, seconds } = { ...shown, ...restricted }
+    const { body, change, seconds } = { ...filtered, ...restricted }
     const endings = seconds === undefined ? [] : visitor?.endings
     await ctx.proxy.forward(request, body, req, res, { seconds, endings, change })
   } catch (error) {
@@ -38,9 +38,9 @@ export async function db (ctx, asked, req, res) {
 }
 
 /**
- * The image of a tile in a given revision, which never changes. It is read as all tiles are: many at once, and kept in
- * memory, since viewers ask for little else. An address without a revision is left to the store: a client that has just
- * replicated a new document would put an image from memory, a moment older, into it for good.
+ * Sends the image of a tile in a given revision, which never changes. It is read like other tiles, many at once, and
+ * kept in memory, since viewers request little else. An address without a revision is left to the store: memory may be
+ * a moment older than a document that the client has just replicated.
  * @param {import('../dispatch.js').Context} ctx @param {import('./request.js').DbRequest} request
  * @returns {Promise<boolean>} whether it was sent
  */
@@ -59,11 +59,11 @@ async function sendImage ({ tiles }, { imageOf: id, query, isPinned }, req, res)
 }
 
 async function readTile (tiles, id, res) {
-  const left = new AbortController()
-  const leave = () => left.abort()
+  const controller = new AbortController()
+  const leave = () => controller.abort()
   res.once('close', leave)
   try {
-    return await tiles.stored(id, { signal: left.signal })
+    return await tiles.stored(id, { signal: controller.signal })
   } catch (error) {
     throw error instanceof TilecouchError ? unavailable() : error
   } finally {

@@ -1,4 +1,4 @@
-// Passes requests on to the store's database, with the gateway's own credentials, and the answers back as they come.
+// Forwards requests to the store's database with the gateway's own credentials, and streams the answers back.
 import { setMaxListeners } from 'node:events'
 import { pipeline } from 'node:stream/promises'
 import { Pool } from 'undici'
@@ -8,18 +8,18 @@ import { SAFE_HEADERS, acceptsCoding, rangeOf, sendBody } from '../../http/answe
 import { HttpError, notFound, unavailable } from '../../http/errors.js'
 
 const proxyDefaults = {
-  connections: 96, // to the store, for requests that are answered at once; more of them wait
+  connections: 96, // to the store, for requests that are answered at once; further ones wait
   waiting: 2000, // requests that wait for one of these connections, and as many for those of images
-  readsEach: 64, // of these requests, under way or waiting, for one address
-  images: 48, // connections for answers with images in JSON, which can be hundreds of MB; more of them wait
-  imagesEach: 24, // the same of these
+  readsEach: 64, // of these requests, under way or waiting, for one client address
+  images: 48, // connections for answers with images in JSON, which can be hundreds of MB; further ones wait
+  imagesEach: 24, // of these requests, under way or waiting, for one client address
   longest: 1800000, // milliseconds such an answer may take from its first byte on
   feeds: 500, // open at a time; each is a connection to the store
-  feedsEach: 64, // the same of these; a proxy on this machine is not counted, here and above
+  feedsEach: 64, // for one client address; none of these limits counts a proxy on this machine
   connectTimeout: 5000, // milliseconds for the store to take a connection
-  timeout: 30000, // milliseconds a document or an image may take to come, and the pauses in between
-  longTimeout: 600000, // milliseconds for all else: a view may have to be built first, a feed waits
-  mostChanged: 8e6, // bytes of an answer that is read as a whole, since not all of it is for this visitor
+  timeout: 30000, // milliseconds for a document or an image to begin, and for pauses in it
+  longTimeout: 600000, // milliseconds for other answers: a view may have to be built first, a feed waits
+  mostChanged: 8e6, // bytes of an answer that is filtered for the visitor, and so read completely
   stall: 30000 // milliseconds without progress of an answer: others wait for its connection to the store
 }
 
@@ -43,7 +43,7 @@ export class DatabaseProxy {
   /**
    * @param {import('../../../loader/store/couch.js').Couch} couch
    * @param {Partial<typeof proxyDefaults> & {log?: any, signal?: AbortSignal, trustProxy?: boolean}} [options] signal:
-   *   the gateway ends, and with it all feeds
+   *   aborts when the gateway ends, and ends all feeds
    */
   constructor (couch, { log, signal = new AbortController().signal, trustProxy = false, ...options } = {}) {
     this.options = { ...proxyDefaults, ...options }
@@ -51,7 +51,7 @@ export class DatabaseProxy {
     this.log = log
     this.signal = signal
     this.#access = couch.access
-    setMaxListeners(0, signal) // one for each feed
+    setMaxListeners(0, signal) // one listener for each feed
     const { connections, waiting, readsEach, images, imagesEach, feeds, feedsEach, connectTimeout } = this.options
     const connect = { timeout: connectTimeout }
     const poolOf = (most, limit, reason = 'too many requests at once') => ({
@@ -68,8 +68,8 @@ export class DatabaseProxy {
 
   /**
    * @param {import('./request.js').DbRequest} request @param {any} body of a POST @param {any} req @param {any} res
-   * @param {{change?: (answer: any) => any, seconds?: number, endings?: AbortSignal[]}} [options] change: of an answer
-   *   in JSON, before it is given; seconds: it may last; endings: it ends with any of these
+   * @param {{change?: (answer: any) => any, seconds?: number, endings?: AbortSignal[]}} [options] change: filters
+   *   an answer in JSON; seconds: longest duration; endings: signals that end it
    */
   async forward (request, body, req, res, { change, seconds, endings = [] } = {}) {
     const readKind = request.isLarge || change ? 'images' : 'reads'
@@ -79,18 +79,18 @@ export class DatabaseProxy {
     if (isOver) throw unavailable()
     const release = limit.acquire(clientAddress(req, this.trustProxy))
     if (!release) throw error()
-    const left = new AbortController()
-    const leave = () => left.abort()
+    const controller = new AbortController()
+    const leave = () => controller.abort()
     res.once('close', leave)
     if (request.isFeed) this.signal.addEventListener('abort', leave)
     const end = () => res.destroy()
-    const late = seconds === undefined ? undefined : setTimeout(end, Math.max(0, seconds * 1000))
+    const timer = seconds === undefined ? undefined : setTimeout(end, Math.max(0, seconds * 1000))
     for (const ending of endings) ending.addEventListener('abort', end)
-    const asked = { request, body, pool, signal: left.signal }
+    const forwarded = { request, body, pool, signal: controller.signal }
     try {
-      await (change ? this.#passChanged(asked, req, res, change) : this.#pass(asked, req, res))
+      await (change ? this.#passFiltered(forwarded, req, res, change) : this.#pass(forwarded, req, res))
     } finally {
-      clearTimeout(late)
+      clearTimeout(timer)
       for (const ending of endings) ending.removeEventListener('abort', end)
       this.signal.removeEventListener('abort', leave)
       release()
@@ -98,20 +98,21 @@ export class DatabaseProxy {
     }
   }
 
-  /** Asks; throws an error for answers that are not for the client. */
-  async #answer (asked, headers) {
-    const answer = await this.#ask(asked, headers)
+  /** Sends a request to the store; throws for an answer that the client must not see. */
+  async #answer (forwarded, headers) {
+    const answer = await this.#send(forwarded, headers)
     const { statusCode: status } = answer
     const error = errorFor(status)
     if (!error) return answer
     await answer.body.dump({ limit: 65536 }).catch(() => {})
-    this.log?.warn({ status, path: asked.request.path }, 'the store did not answer what /db asked')
+    this.log?.warn({ status, path: forwarded.request.path }, 'the store did not answer what /db asked')
     throw error
   }
 
-  /** An answer of which the visitor may see a part: read completely, and sent without the ETag of the store. */
-  async #passChanged ({ request, ...asked }, req, res, change) {
-    const complete = { ...asked, request: { ...request, method: request.method === 'HEAD' ? 'GET' : request.method } }
+  /** Reads an answer completely, filters it for the visitor, and sends it without the ETag of the store. */
+  async #passFiltered ({ request, ...forwarded }, req, res, change) {
+    const method = request.method === 'HEAD' ? 'GET' : request.method
+    const complete = { ...forwarded, request: { ...request, method } }
     const { statusCode, body: answer } = await this.#answer(complete, { accept: 'application/json' })
     const value = await readJson(answer, this.options.mostChanged)
     const text = Buffer.from(`${JSON.stringify(statusCode === 200 ? change(value) : value)}\n`)
@@ -119,37 +120,37 @@ export class DatabaseProxy {
     sendBody(req, res, statusCode, headers, text)
   }
 
-  async #pass ({ request, ...asked }, req, res) {
-    const answer = await this.#answer({ ...asked, request }, headersFor(req))
+  async #pass ({ request, ...forwarded }, req, res) {
+    const answer = await this.#answer({ ...forwarded, request }, headersFor(req))
     const { statusCode: status, headers } = answer
-    const kept = pick(headers, ANSWER_HEADERS)
+    const passed = pick(headers, ANSWER_HEADERS)
     const range = await this.#rangeOf(req, answer)
     if (range) {
-      kept['content-range'] = range.header
-      kept['content-length'] = `${range.end - range.start}`
+      passed['content-range'] = range.header
+      passed['content-length'] = `${range.end - range.start}`
     }
-    if (isWhole(answer)) kept['accept-ranges'] = 'bytes'
-    if (request.isPinned && (status === 200 || status === 206 || status === 304)) kept['cache-control'] = IMMUTABLE
-    if (kept['content-encoding']) res.appendHeader('Vary', 'Accept-Encoding')
-    res.writeHead(range ? 206 : status, { ...kept, ...SAFE_HEADERS })
+    if (isWhole(answer)) passed['accept-ranges'] = 'bytes'
+    if (request.isPinned && (status === 200 || status === 206 || status === 304)) passed['cache-control'] = IMMUTABLE
+    if (passed['content-encoding']) res.appendHeader('Vary', 'Accept-Encoding')
+    res.writeHead(range ? 206 : status, { ...passed, ...SAFE_HEADERS })
     if (!request.isFeed) res.setTimeout(this.options.stall, () => res.destroy())
     const mayTakeLong = !request.isLarge || request.isFeed
-    const late = mayTakeLong ? undefined : setTimeout(() => res.destroy(), this.options.longest)
+    const timer = mayTakeLong ? undefined : setTimeout(() => res.destroy(), this.options.longest)
     try {
       if (req.method === 'HEAD') {
         await answer.body.dump()
         res.end()
       } else await (range ? pipeline(answer.body, body => partOf(body, range), res) : pipeline(answer.body, res))
     } catch {
-      res.destroy() // one of the two left; half an answer must not look complete
+      res.destroy() // a connection was closed; a partial answer must not look complete
     } finally {
-      clearTimeout(late)
+      clearTimeout(timer)
     }
   }
 
   /**
-   * The part that the client asks for. The store is not asked for it: CouchDB compares no If-Range, an embedded store
-   * knows no ranges, and attachments are small.
+   * The range that the client requests. The gateway cuts it out: CouchDB does not compare If-Range, an embedded store
+   * has no ranges, and attachments are small.
    */
   async #rangeOf (req, answer) {
     if (req.headers.range === undefined || !isWhole(answer)) return
@@ -162,13 +163,13 @@ export class DatabaseProxy {
     }
   }
 
-  /** Asks, and once more when the store had closed the connection in the meantime: all of this only reads. */
-  async #ask ({ request: { method, endpoint, path: below, search }, body, pool, signal }, clientHeaders) {
+  /** Sends a request, and again if the store has just closed the connection: all requests only read. */
+  async #send ({ request: { method, endpoint, path: relativePath, search }, body, pool, signal }, clientHeaders) {
     const { path, headers } = this.#access
     const timeout = /document|attachment|info/.test(endpoint) ? this.options.timeout : this.options.longTimeout
     const request = {
       method,
-      path: path + below + search,
+      path: path + relativePath + search,
       headers: { ...clientHeaders, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
       body: body === undefined ? undefined : JSON.stringify(body),
       signal,
@@ -211,16 +212,16 @@ async function readJson (body, most) {
   return value
 }
 
-/** Whether an answer is the same bytes each time, of known length. Coded, it has the ETag of the plain one. */
+/** Whether an answer has constant bytes of known length. A compressed answer has the ETag of the plain one. */
 const isWhole = ({ statusCode, headers }) => statusCode === 200 && headers['content-length'] !== undefined &&
   headers.etag !== undefined && headers['content-encoding'] === undefined
 
 async function * partOf (body, { start, end }) {
-  let at = 0
+  let offset = 0
   for await (const chunk of body) {
-    const part = chunk.subarray(Math.max(0, start - at), Math.max(0, end - at))
+    const part = chunk.subarray(Math.max(0, start - offset), Math.max(0, end - offset))
     if (part.length) yield part
-    at += chunk.length
+    offset += chunk.length
   }
 }
 
@@ -231,12 +232,12 @@ const pick = (headers, names) =>
 
 function headersFor ({ headers }) {
   const passed = pick(headers, REQUEST_HEADERS)
-  // one encoding, as CouchDB knows it; without it it answers plain
+  // the only encoding that CouchDB knows; without the header, it answers uncompressed
   if (acceptsCoding(headers['accept-encoding'], 'gzip')) passed['accept-encoding'] = 'gzip'
   return passed
 }
 
-/** For answers that are about the gateway and its store, and not for the client. */
+/** The error for an answer that is about the gateway and its store, and not for the client; else null. */
 function errorFor (status) {
   if (status === 401 || status === 403) {
     return new HttpError(502, 'bad_gateway', 'the store does not let the gateway read')

@@ -1,6 +1,5 @@
-// Requests to /db: which of CouchDB's requests read, in this one database, and within which limits. Everything else is
-// refused, and what is passed on is written anew out of known fields (fields.js): nothing of the client's own spelling
-// reaches the store.
+// Parses requests to /db. Only CouchDB's requests that read this one database are accepted, within limits. The request
+// to the store is built again from known fields (fields.js), so that no unchecked text of the client reaches the store.
 import { TILE_ATTACHMENT, isTileId } from '../../../core/index.js'
 import { HttpError, badRequest, forbidden, notFound, notAllowed } from '../../http/errors.js'
 import { parseJson, readBody, requireJson } from '../../http/body.js'
@@ -13,16 +12,16 @@ const GET = ['GET', 'HEAD']
 const POST = ['POST']
 const BOTH = [...GET, ...POST]
 
-const OPEN_FEEDS = ['longpoll', 'continuous'] // stay open for changes to come
+const OPEN_FEEDS = ['longpoll', 'continuous'] // these stay open for later changes
 
 /**
  * @typedef {object} DbRequest
  * @property {string} method
  * @property {string} path below the database
  * @property {string[]} names its segments, decoded
- * @property {URLSearchParams} query as the store is asked
- * @property {Record<string, any>} args the values in it; of `queries`, the defaults of each of them
- * @property {string} search with its question mark, or nothing
+ * @property {URLSearchParams} query for the store
+ * @property {Record<string, any>} args the values in it; for `queries`, the defaults of each query
+ * @property {string} search the query with a question mark, or empty
  * @property {string} endpoint of CouchDB: `document`, `attachment`, `_all_docs`, `_view`, `queries`, …
  * @property {string} form its name in fields.js
  * @property {boolean} isFeed a feed that stays open
@@ -32,8 +31,8 @@ const OPEN_FEEDS = ['longpoll', 'continuous'] // stay open for changes to come
  */
 
 /**
- * @param {string} path as it came, below /db
- * @param {string} search as it came, without the question mark
+ * @param {string} path undecoded, below /db
+ * @param {string} search undecoded, without the question mark
  * @returns {DbRequest}
  */
 export function parseDbRequest (method, path, search) {
@@ -43,9 +42,9 @@ export function parseDbRequest (method, path, search) {
   const { endpoint, methods, form = endpoint } = endpointOf(names)
   if (!methods.includes(method)) throw notAllowed(methods)
   const { query: addressQuery, args } = fieldsOfAddress(search, form)
-  const query = endpoint === 'queries' ? new URLSearchParams() : addressQuery // they go into each of the queries
+  const query = endpoint === 'queries' ? new URLSearchParams() : addressQuery // args go into each of the queries
   const isFeed = endpoint === '_changes' && checkFeed(query)
-  const text = query.toString()
+  const queryText = query.toString()
   return {
     method,
     names,
@@ -53,7 +52,7 @@ export function parseDbRequest (method, path, search) {
     args,
     form,
     path: names.map(name => `/${encodeURIComponent(name)}`).join(''),
-    search: text && `?${text}`,
+    search: queryText && `?${queryText}`,
     endpoint,
     isFeed,
     imageOf: endpoint === 'attachment' && isImage(names) ? names[0] : undefined,
@@ -62,7 +61,7 @@ export function parseDbRequest (method, path, search) {
 }
 
 /**
- * A segment of the path as text. No id of ours has a slash, and proxies disagree about encoded ones: they are refused.
+ * Decodes a segment of the path. Slashes are refused: no id has one, and proxies disagree about encoded slashes.
  */
 function decode (segment) {
   let name
@@ -118,8 +117,8 @@ const isImage = ([id, name, ...rest]) => name === TILE_ATTACHMENT && rest.length
 
 const MAX_BODY = 1024 * 1024 // bytes: 10,000 ids are 0.5 MB, and so are 1,000 ranges of a view
 const SHAPE = { levels: 33, values: 50000 } // levels: 32 inside of the object itself
-const MAX_KEYS = 10000 // documents, revisions or rows that are named in one
-const MAX_DOCS = 2000 // of them when the documents themselves are wanted: mirrors ask for 500 at once
+const MAX_KEYS = 10000 // documents, revisions or rows that a request may name
+const MAX_DOCS = 2000 // of them if the answer has complete documents: mirrors request 500 at once
 const MAX_QUERIES = 1000 // ranges: a view of the map has some hundred columns
 
 /**
@@ -144,7 +143,7 @@ export const questionsIn = ({ endpoint, args }, body = {}) =>
   endpoint === 'queries' ? body.queries : [{ ...args, ...body }]
 
 /**
- * Makes a request for changes one with a selector: every document has to match this one too.
+ * Adds a selector to a request for changes: every document has to match it too.
  * @param {DbRequest} request is changed @param {any} body @param {Record<string, any>} selector
  * @returns {Record<string, any>} the body to send
  */
@@ -156,30 +155,30 @@ export function filterFeed (request, body, selector) {
 }
 
 /**
- * Checks the limits of what the store will be asked.
+ * Checks the limits of a request to the store.
  * @param {DbRequest} request @param {Record<string, any>} [body]
- * @returns {boolean} whether images are wanted, and so a large answer
+ * @returns {boolean} whether the answer has images, and so is large
  */
 export function checkLimits (request, body) {
   const { endpoint, form } = request
-  const asked = questionsIn(request, body)
-  asked.forEach(checkTogether)
-  const namedItems = asked.reduce((sum, { keys, docs, doc_ids: ids, open_revs: revs }) =>
+  const questions = questionsIn(request, body)
+  questions.forEach(checkTogether)
+  const namedItems = questions.reduce((sum, { keys, docs, doc_ids: ids, open_revs: revs }) =>
     sum + lengthOf(keys) + lengthOf(docs) + lengthOf(ids) + lengthOf(revs), 0)
   const isOfDocuments = ['document', '_bulk_get'].includes(endpoint)
-  const isWhole = isOfDocuments || asked.some(one => one.include_docs || one.attachments)
+  const isWhole = isOfDocuments || questions.some(question => question.include_docs || question.attachments)
   checkNumber(namedItems, isWhole ? MAX_DOCS : MAX_KEYS)
-  checkNumber(asked.length, MAX_QUERIES)
-  const withImages = asked.filter(one => one.attachments || one.atts_since)
+  checkNumber(questions.length, MAX_QUERIES)
+  const withImages = questions.filter(question => question.attachments || question.atts_since)
   if (!withImages.length) return false
-  // rows with images are not answered piece by piece
-  if (!isOfDocuments && withImages.reduce((sum, one) => sum + mostRows(form, one), 0) > MAX_DOCS) {
+  // the store does not stream rows with images
+  if (!isOfDocuments && withImages.reduce((sum, question) => sum + mostRows(form, question), 0) > MAX_DOCS) {
     throw badRequest(`with attachments=true a request needs a limit of ${MAX_DOCS} at most, of all its ranges together`)
   }
   return true
 }
 
-/** Complete documents need memory on the way, in the embedded store all at once. */
+/** Refuses a large number of documents: the embedded store has all of an answer in memory. */
 function checkNumber (count, most) {
   if (count > most) throw new HttpError(413, 'too_large', `a request may name ${most} documents, rows or ranges`)
 }
@@ -187,8 +186,8 @@ function checkNumber (count, most) {
 const lengthOf = value => Array.isArray(value) ? value.length : 0
 
 /**
- * How many rows an answer can have. A key of a view can have any number.
- * @param {string} form @param {Record<string, any>} asked
+ * The largest number of rows of an answer. A key of a view can have any number of rows.
+ * @param {string} form @param {Record<string, any>} question
  */
 function mostRows (form, { key, keys, limit = Infinity, doc_ids: ids }) {
   if (form === '_changes') return ids?.length ?? limit

@@ -1,4 +1,4 @@
-// The API as OpenAPI 3.0: what GET answers at which address, for programs that make clients of it.
+// The OpenAPI 3.0 document of the API: all addresses with their answers, for programs that generate clients.
 import { formats } from '../../../core/images.js'
 import { JSON_TYPE } from './documents.js'
 
@@ -37,17 +37,17 @@ const get = (operationId, summary, parameters = [], responses = document) =>
 
 /** The three addresses of tiles of a kind. */
 function tilePaths (path, kind, types) {
-  const of = name => `collection.${kind}.${name}`
+  const operationOf = name => `collection.${kind}.${name}`
   const tile = {
     200: { description: 'the tile', content: Object.fromEntries(types.map(type => [type, image])) },
     204: { description: 'there is no tile here' }
   }
   const time = [DATETIME, SUBSET]
   return {
-    [path]: get(of('getTileSetsList'), 'The tilesets of a layer', [LAYER, ...time]),
-    [`${path}/{tileMatrixSetId}`]: get(of('getTileSet'), 'A tileset of a layer', [LAYER, SET, ...time]),
+    [path]: get(operationOf('getTileSetsList'), 'The tilesets of a layer', [LAYER, ...time]),
+    [`${path}/{tileMatrixSetId}`]: get(operationOf('getTileSet'), 'A tileset of a layer', [LAYER, SET, ...time]),
     [`${path}/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}`]:
-      get(of('getTile'), 'A tile', [LAYER, SET, ...TILE, ...time], tile)
+      get(operationOf('getTile'), 'A tile', [LAYER, SET, ...TILE, ...time], tile)
   }
 }
 

@@ -1,19 +1,19 @@
-// The documents of the OGC API: links first, as its clients follow nothing else. Their addresses are absolute, since
-// GDAL resolves no relative ones.
+// The documents of the OGC API. Clients follow only the links in them, which are absolute: GDAL does not resolve
+// relative ones.
 import { formatOfLayer, formats } from '../../../core/formats.js'
 import { gridOf } from '../../../core/grids/index.js'
 import { zoomsOf } from '../../../core/wmts.js'
 import { boundsOf, coveredBy, storedIn } from '../coverage.js'
 
 /**
- * What the links of a document begin and end with.
+ * Beginning and end of the links in a document.
  * @typedef {object} View
  * @property {string} base URL of the gateway, ends in a slash
  * @property {string} root URL of the OGC API, ends in a slash
- * @property {string} query with `?`, or nothing: the time and the token that the links have to have
- * @property {string} token the same without the time
+ * @property {string} query `?` with the time and the token, or empty
+ * @property {string} token `?` with the token, or empty
  *
- * @typedef {import('../wmts/capabilities.js').Listed} Listed
+ * @typedef {import('../wmts/capabilities.js').LayerEntry} LayerEntry
  */
 
 export const JSON_TYPE = 'application/json'
@@ -24,7 +24,7 @@ const GREGORIAN = 'http://www.opengis.net/def/uom/ISO-8601/0/Gregorian'
 
 const link = (rel, href, title, type = JSON_TYPE) => ({ rel, type, title, href })
 
-/** The collection of a layer has tiles of one kind. @param {Record<string, any>} layer */
+/** Whether a layer has vector tiles: its collection has tiles of one kind. @param {Record<string, any>} layer */
 export const isVector = layer => layer.format === formats.mvt.ext
 
 /** Vector tiles have no pixels, so they are in the set of the usual size. @param {Record<string, any>} layer */
@@ -33,7 +33,7 @@ export const gridFor = layer => gridOf({ grid: layer.grid, tileSize: isVector(la
 /** The grids of layers, each once, and Web Mercator. @param {Record<string, any>[]} layers */
 export const gridsOf = layers => [...new Map([{}, ...layers].map(gridFor).map(grid => [grid.uniqueId, grid])).values()]
 
-/** What people read about a layer. @param {Record<string, any>} layer */
+/** Title, description and attribution of a layer. @param {Record<string, any>} layer */
 const aboutOf = ({ layer, name, description, attribution }) =>
   ({ title: name || layer, ...(description && { description }), ...(attribution && { attribution }) })
 
@@ -65,9 +65,9 @@ export const conformance = {
   ]
 }
 
-export const collections = (listed, view) => ({
+export const collections = (entries, view) => ({
   links: [link('self', `${view.root}collections${view.query}`, 'This document')],
-  collections: listed.map(one => collection(one, view))
+  collections: entries.map(entry => collection(entry, view))
 })
 
 export function collection ({ layer, times }, { base, root, query, token }) {
@@ -93,19 +93,19 @@ export function collection ({ layer, times }, { base, root, query, token }) {
 
 const pathOf = layer => isVector(layer) ? '/tiles' : '/map/tiles'
 
-/** From the first time on, without an end: the newest map holds until there is another one. */
+/** From the first time on, without an end: the newest map is valid until the next one. */
 const temporal = times => ({ interval: [[times[0], null]], trs: GREGORIAN, grid: { coordinates: times } })
 
-export function tilesets (listed, view) {
-  const { title, dataType, crs, tileMatrixSetURI, links } = tileset(listed, view)
-  const path = `${view.root}collections/${listed.layer.layer}${pathOf(listed.layer)}${view.query}`
+export function tilesets (entry, view) {
+  const { title, dataType, crs, tileMatrixSetURI, links } = tileset(entry, view)
+  const path = `${view.root}collections/${entry.layer.layer}${pathOf(entry.layer)}${view.query}`
   return {
     links: [link('self', path, 'This document')],
     tilesets: [{ title, dataType, crs, ...(tileMatrixSetURI && { tileMatrixSetURI }), links: links.slice(0, 2) }]
   }
 }
 
-/** @param {Listed} listed @param {View} view */
+/** @param {LayerEntry} entry @param {View} view */
 export function tileset ({ layer, reach }, { base, root, query, token }) {
   const { uniqueId: id, set: { uri }, crsUri: crs } = gridFor(layer)
   const address = `${root}collections/${layer.layer}`
@@ -133,8 +133,8 @@ export function tileset ({ layer, reach }, { base, root, query, token }) {
 }
 
 /**
- * The zooms of a layer. Images have the rows and columns of the whole matrix: GDAL 3.6 puts images in the wrong place
- * where a matrix is limited to some of them. It walks over all vector tiles within their limits.
+ * The limits of the zooms of a layer. Images have the limits of the whole matrix: GDAL 3.6 puts images of a limited
+ * matrix in the wrong place. Vector tiles have the limits of the stored tiles, because GDAL reads all tiles in them.
  */
 function limitsOf (layer, reach) {
   const grid = gridFor(layer)
@@ -172,7 +172,7 @@ export const matrixSets = (layers, { root, token }) => ({
 })
 
 /**
- * A set as JSON, with the names of version 1.0 beside those of 2.0: GDAL 3.6 reads no others.
+ * A set as JSON, with the names of version 1.0 beside those of 2.0: GDAL 3.6 reads only 1.0.
  * @param {import('../../../core/grids/grid.js').Grid} grid
  */
 export const matrixSet = ({ set, crsUri, uniqueId }) => ({

@@ -1,6 +1,5 @@
-// OGC API - Tiles of the gateway, below /ogc: documents about the layers, and tiles, which are answered as those of any
-// other address.
-//   request.js     what an address and its datetime ask
+// OGC API - Tiles of the gateway, below /ogc: documents about the layers, and tiles, which the tile route answers.
+//   request.js     parses an address and its datetime
 //   documents.js   landing page, collections, tilesets, and tile matrix sets, which are the grids of layers
 //   api.js         the definition as OpenAPI
 import { TilecouchError } from '../../../loader/errors.js'
@@ -13,7 +12,7 @@ import {
 } from './documents.js'
 import { parsePath, resolveLayer, resolveTile, timeOf } from './request.js'
 
-/** @type {import('../dispatch.js').Route<import('../router.js').AskedService>} */
+/** @type {import('../dispatch.js').Route<import('../router.js').ServiceTarget>} */
 export async function ogc (ctx, { path, query, visitor }, req, res) {
   const request = parsePath(path)
   const time = timeOf(query)
@@ -32,7 +31,7 @@ export async function ogc (ctx, { path, query, visitor }, req, res) {
   return sendJson(req, res, document, { url, type })
 }
 
-/** Links keep the time, so that a client that begins with a time goes on with it, and the token. */
+/** Links keep the token, and the time, so that a client stays at its time. */
 function viewOf (base, query, visitor) {
   const times = ['datetime', 'subset'].filter(name => query.get(name)).map(name => [name, query.get(name)])
   const token = visitor?.link ? [['token', visitor.link]] : []
@@ -42,7 +41,7 @@ function viewOf (base, query, visitor) {
 
 /**
  * The document of each operation.
- * @type {Record<string, (asked: {layers: import('../layers.js').Layers, request: import('./request.js').OgcRequest,
+ * @type {Record<string, (context: {layers: import('../layers.js').Layers, request: import('./request.js').OgcRequest,
  *   time?: string, visitor?: import('../access/visitor.js').Visitor, view: import('./documents.js').View}) => any>}
  */
 const DOCUMENTS = {
@@ -50,13 +49,13 @@ const DOCUMENTS = {
   api: async ({ layers, view }) => api(view, await titleOf(layers)),
   conformance: () => conformance,
   async collections ({ layers, visitor, time, view }) {
-    const listed = await describeLayers(layers, visitor)
-    const isThere = ({ times }) => time === undefined || times.length === 0 || times[0] <= time
-    return collections(listed.filter(isThere), view)
+    const entries = await describeLayers(layers, visitor)
+    const hasBegun = ({ times }) => time === undefined || times.length === 0 || times[0] <= time
+    return collections(entries.filter(hasBegun), view)
   },
-  collection: async asked => collection(await layerOf(asked), asked.view),
-  tilesets: async asked => tilesets(await layerOf(asked), asked.view),
-  tileset: async asked => tileset(await layerOf(asked), asked.view),
+  collection: async context => collection(await layerOf(context), context.view),
+  tilesets: async context => tilesets(await layerOf(context), context.view),
+  tileset: async context => tileset(await layerOf(context), context.view),
   sets: async ({ layers, visitor, view }) => matrixSets(await visibleLayers(layers, visitor), view),
   async set ({ layers, visitor, request: { set: id } }) {
     const matchingGrid = gridsOf(await visibleLayers(layers, visitor)).find(grid => grid.uniqueId === id)

@@ -1,4 +1,4 @@
-// Requests to the OGC API: what an address below /ogc asks, the time that is wanted, and the tile of the store.
+// Parses requests to the OGC API: the operation of an address below /ogc, its time, and its tile in the store.
 import { NUMBER } from '../../../core/addresses.js'
 import { formatOfLayer } from '../../../core/formats.js'
 import { parsePeriod } from '../../../core/times.js'
@@ -22,17 +22,17 @@ const SINGLE = {
 
 /** @param {string[]} path segments after /ogc/, decoded @returns {OgcRequest} */
 export function parsePath (path) {
-  const [first = '', name, ...rest] = path
+  const [first = '', name, ...tail] = path
   if (name === undefined && Object.hasOwn(SINGLE, first)) return { operation: SINGLE[first] }
-  if (first === 'tileMatrixSets' && rest.length === 0) return { operation: 'set', set: name }
-  if (first === 'collections' && rest.length === 0) return { operation: 'collection', layer: name }
-  const isMap = rest[0] === 'map'
-  const [tiles, set, ...tile] = isMap ? rest.slice(1) : rest
+  if (first === 'tileMatrixSets' && tail.length === 0) return { operation: 'set', set: name }
+  if (first === 'collections' && tail.length === 0) return { operation: 'collection', layer: name }
+  const isMap = tail[0] === 'map'
+  const [tiles, set, ...tile] = isMap ? tail.slice(1) : tail
   if (first === 'collections' && tiles === 'tiles') {
-    const asked = { layer: name, isMap, set }
-    if (set === undefined) return { operation: 'tilesets', ...asked }
-    if (tile.length === 0) return { operation: 'tileset', ...asked }
-    if (tile.length === 3) return { operation: 'tile', ...asked, tile: /** @type {any} */ (tile) }
+    const tileset = { layer: name, isMap, set }
+    if (set === undefined) return { operation: 'tilesets', ...tileset }
+    if (tile.length === 0) return { operation: 'tileset', ...tileset }
+    if (tile.length === 3) return { operation: 'tile', ...tileset, tile: /** @type {any} */ (tile) }
   }
   const reason = `nothing at /ogc/${path.join('/').slice(0, 60)}`
   throw new TilecouchError('NOT_FOUND', { reason: `${reason}: /ogc/ lists what there is` })
@@ -41,8 +41,7 @@ export function parsePath (path) {
 const SUBSET = /^datetime\((?:"([^"]*)"|\*)(:(?:"([^"]*)"|\*))?\)$/
 
 /**
- * The time of the map that is wanted: of an interval its end, since a version holds until the next one. So an interval
- * shows its newest state.
+ * The time of the requested map. An interval means its end, since a version is valid until the next one.
  * @param {URLSearchParams} query
  * @returns {string | undefined} its last second; undefined: the newest map
  */
@@ -50,9 +49,9 @@ export function timeOf (query) {
   const text = query.get('datetime') || subsetOf(query)
   if (!text) return
   const [from, to = from, ...more] = text.split('/')
-  const bad = new TilecouchError('BAD_TIME', { value: text })
-  if (more.length || (from === to && isOpen(to) && !text.includes('/'))) throw bad
-  if (!isOpen(from) && !isOpen(to) && parsePeriod(from).start > parsePeriod(to).end) throw bad
+  const badTime = new TilecouchError('BAD_TIME', { value: text })
+  if (more.length || (from === to && isOpen(to) && !text.includes('/'))) throw badTime
+  if (!isOpen(from) && !isOpen(to) && parsePeriod(from).start > parsePeriod(to).end) throw badTime
   if (!isOpen(from)) parsePeriod(from)
   return isOpen(to) ? undefined : parsePeriod(to).end
 }
@@ -63,14 +62,14 @@ const isOpen = text => text === '' || text === '..'
 function subsetOf (query) {
   const subset = query.get('subset')
   if (!subset) return
-  const [all, from = '..', interval, to = '..'] = SUBSET.exec(subset) ?? []
-  if (all === undefined) throw new TilecouchError('BAD_TIME', { value: subset })
+  const [match, from = '..', interval, to = '..'] = SUBSET.exec(subset) ?? []
+  if (match === undefined) throw new TilecouchError('BAD_TIME', { value: subset })
   return interval === undefined ? from : `${from}/${to}`
 }
 
 /**
- * The layer that is asked for; throws where it has no tiles of this kind, or none in this set.
- * @param {{get: (name: string) => Promise<Record<string, any>>}} layers @param {OgcRequest} asked
+ * The requested layer. Throws if it has no tiles of this kind, or none in this set.
+ * @param {{get: (name: string) => Promise<Record<string, any>>}} layers @param {OgcRequest} request
  */
 export async function resolveLayer (layers, { layer: name = '', isMap, set }) {
   const layer = await layers.get(name)
@@ -87,13 +86,13 @@ export async function resolveLayer (layers, { layer: name = '', isMap, set }) {
 }
 
 /**
- * The tile of the store that is wanted; undefined: the layer does not cover this part of the matrix.
- * @param {Parameters<typeof resolveLayer>[0]} layers @param {OgcRequest} asked @param {string | undefined} time
- * @returns {Promise<import('../router.js').AskedTile | undefined>}
+ * The requested tile of the store; undefined: the layer does not cover this part of the matrix.
+ * @param {Parameters<typeof resolveLayer>[0]} layers @param {OgcRequest} request @param {string | undefined} time
+ * @returns {Promise<import('../router.js').TileTarget | undefined>}
  */
-export async function resolveTile (layers, asked, time) {
-  const layer = await resolveLayer(layers, asked)
-  const [matrix, ...indexes] = /** @type {string[]} */ (asked.tile)
+export async function resolveTile (layers, request, time) {
+  const layer = await resolveLayer(layers, request)
+  const [matrix, ...indexes] = /** @type {string[]} */ (request.tile)
   const [y, x] = indexes.map(text => NUMBER.test(text) ? +text : NaN)
   const grid = gridFor(layer)
   const z = grid.zoomOf(matrix)

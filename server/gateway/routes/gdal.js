@@ -1,4 +1,4 @@
-// A layer for GDAL: a document that every program with GDAL opens as one image with overviews, now or as of a time:
+// A document with which GDAL opens a layer as one image with overviews, now or as of a time:
 // `gdalinfo http://localhost:8080/osm@2023/gdal.xml`.
 import { formatReference, gridOf } from '../../../core/index.js'
 import { formatOfLayer, formats } from '../../../core/formats.js'
@@ -9,10 +9,10 @@ import { KEEP, sendXml } from '../../http/answers.js'
 import { limitsOf, rounded } from '../wmts/matrix-sets.js'
 import { xml } from '../wmts/xml.js'
 
-const FEW = 4 // columns and rows of the smallest overview
-const MOST_PIXELS = 2 ** 31 - 1 // a side: GDAL counts with 32 bits
+const MOST_TILES = 4 // columns and rows of the smallest overview
+const MOST_PIXELS = 2 ** 31 - 1 // of a side: GDAL counts with 32 bits
 
-/** @type {import('../dispatch.js').Route<import('../router.js').AskedLayer>} */
+/** @type {import('../dispatch.js').Route<import('../router.js').LayerTarget>} */
 export async function gdal (ctx, { layer: name, time, visitor }, req, res) {
   const layer = await ctx.layers.get(name)
   if (formatOfLayer(layer) === formats.mvt) {
@@ -37,8 +37,8 @@ export function gdalXml (layer, { stored, ...place }) {
 }
 
 /**
- * The addresses of tiles. GDAL's overviews halve the image. Without an XML declaration: GDAL knows the document by its
- * first characters.
+ * The addresses of tiles, for grids whose zooms halve, as GDAL's overviews do. It has no XML declaration: GDAL
+ * recognises the document by its first characters.
  * @param {Record<string, any>} layer @param {import('../../../core/grid.js').Zooms} zooms @param {Place} place
  */
 function gdalWms (layer, zooms, { base, time, query = '' }) {
@@ -69,7 +69,7 @@ function gdalWms (layer, zooms, { base, time, query = '' }) {
 }
 
 /**
- * The capabilities, which have the scale of each zoom: for grids whose zooms do not halve.
+ * The address of the capabilities, which have the scale of each zoom, for grids whose zooms do not halve.
  * @param {Record<string, any>} layer @param {import('../../../core/grid.js').Zooms} zooms @param {Place} place
  */
 function gdalWmts (layer, { max }, { base, time, query = '' }) {
@@ -96,7 +96,7 @@ function windowOf (layer, { min, max }) {
   const { tileSize } = gridOf(layer)
   for (let level = max; ; level--) {
     let smallest = level
-    while (smallest > min && sizeOf(limitsOf(layer, smallest)) > FEW) smallest--
+    while (smallest > min && sizeOf(limitsOf(layer, smallest)) > MOST_TILES) smallest--
     const limits = limitsOf(layer, smallest)
     const overviews = level - smallest
     if (level > min && sizeOf(limits) * 2 ** overviews * tileSize > MOST_PIXELS) continue

@@ -1,5 +1,5 @@
-// What a layer is and has: its TileJSON, the times at which it changed, the versions of a tile, its style, its file
-// for QGIS; the TileJSON of all layers.
+// The routes for documents about layers: TileJSON, the times at which a layer changed, the versions of a tile, styles,
+// and files for QGIS.
 import { gridOf, qgisConnections, qgisLayers, styleAt, tileId, tileJson } from '../../../core/index.js'
 import { wmtsOf } from '../../../core/wmts.js'
 import { TilecouchError } from '../../../loader/errors.js'
@@ -12,7 +12,7 @@ import { hasRetina } from './retina.js'
 /**
  * TileJSON 3.0 of a layer, now or as of a time. Its addresses are absolute: most clients do not resolve relative
  * ones.
- * @type {import('../dispatch.js').Route<import('../router.js').AskedLayer>}
+ * @type {import('../dispatch.js').Route<import('../router.js').LayerTarget>}
  */
 export async function tilejson (ctx, { layer, time, visitor }, req, res) {
   const doc = await ctx.layers.get(layer)
@@ -21,19 +21,20 @@ export async function tilejson (ctx, { layer, time, visitor }, req, res) {
   return sendJson(req, res, json, { cacheControl: KEEP, url })
 }
 
-/** @param {Record<string, any>} doc @param {{base: string}} url @param {{time?: string, visitor?: any}} asked */
+/** @param {Record<string, any>} doc @param {{base: string}} url @param {{time?: string, visitor?: any}} target */
 function tileJsonOf (doc, { base }, { time, visitor }) {
   const json = tileJson(doc, { time, base })
   if (!json.tiles) return json
-  const large = hasRetina(doc) && json.tiles.map(address => address.replace('{y}', '{y}@2x'))
+  const retinaAddresses = hasRetina(doc) && json.tiles.map(address => address.replace('{y}', '{y}@2x'))
   const withToken = address => address + tokenQuery(visitor)
-  return { ...json, tiles: json.tiles.map(withToken), ...(large && { retina: large.map(withToken) }) }
+  const retina = retinaAddresses && { retina: retinaAddresses.map(withToken) }
+  return { ...json, tiles: json.tiles.map(withToken), ...retina }
 }
 
 /**
  * The TileJSON of all layers in one list, as TileServer GL has it; each also with the name of its layer as `id`. A
  * layer called index keeps its own TileJSON.
- * @type {import('../dispatch.js').Route<import('../router.js').AskedState>}
+ * @type {import('../dispatch.js').Route<import('../router.js').StateTarget>}
  */
 export async function index (ctx, { visitor }, req, res) {
   if (await ctx.layers.find('index')) {
@@ -47,26 +48,26 @@ export async function index (ctx, { visitor }, req, res) {
   return sendJson(req, res, list, { url })
 }
 
-/** Reads of stores under way. @type {Map<string, Promise<any>>} */
+/** Reads from stores under way. @type {Map<string, Promise<any>>} */
 const reads = new Map()
 
-/** What a method of the store answers: one read for all who ask the same while it lasts. */
-const readOnce = ({ store }, method, ...asked) =>
-  joinTask(reads, JSON.stringify([store.url, method, ...asked]), () => store[method](...asked))
+/** Calls a method of the store. Equal calls share the read that is under way. */
+const readOnce = ({ store }, method, ...args) =>
+  joinTask(reads, JSON.stringify([store.url, method, ...args]), () => store[method](...args))
 
 // Limits for the box of a view. Without a box the answer is about the complete zoom, which costs little.
 const MOST_COLUMNS = 512 // each is a range the store reads
 const MOST_TILES = 65536
 
 /**
- * The times at which anything changed, with tiles and bytes, of a layer or of a view of the map, in the words of
- * _design/tiles/lists/times.js; and, with 0 tiles, those of editions without changes.
- * @type {import('../dispatch.js').Route<import('../router.js').AskedTimes>}
+ * The times at which a layer, or a view of the map, changed, with tiles and bytes. Editions without changes have 0
+ * tiles. The format is that of _design/tiles/lists/times.js.
+ * @type {import('../dispatch.js').Route<import('../router.js').TimesTarget>}
  */
 export async function times (ctx, { layer, bbox, z }, req, res) {
   if (bbox) checkSize(gridOf(await ctx.layers.find(layer)).ranges(bbox, /** @type {number} */ (z)), bbox, z)
   const changes = await readOnce(ctx, 'timesLooked', layer, { bbox, z })
-  if (changes.length === 0) await ctx.layers.get(layer) // or there is no such layer
+  if (changes.length === 0) await ctx.layers.get(layer) // throws if there is no such layer
   return sendJson(req, res, { layer, z, times: changes })
 }
 
@@ -81,15 +82,15 @@ function checkSize (ranges, bbox, z) {
 }
 
 /**
- * The versions of one tile, oldest first, in the words of _design/tiles/lists/versions.js, and when each was last
+ * The versions of one tile, oldest first, in the format of _design/tiles/lists/versions.js, and when each was last
  * confirmed.
- * @type {import('../dispatch.js').Route<import('../router.js').AskedVersions>}
+ * @type {import('../dispatch.js').Route<import('../router.js').VersionsTarget>}
  */
-export async function versions (ctx, asked, req, res) {
-  const { layer, z, x, y } = asked.numbering ? await toXyz(ctx, asked) : asked
+export async function versions (ctx, target, req, res) {
+  const { layer, z, x, y } = target.numbering ? await toXyz(ctx, target) : target
   const stored = await ctx.store.versions(layer, z, x, y)
   if (stored.length === 0) {
-    await ctx.layers.get(layer) // or there is no such layer
+    await ctx.layers.get(layer) // throws if there is no such layer
     throw new TilecouchError('TILE_NOT_FOUND', { id: tileId(layer, z, x, y) })
   }
   return sendJson(req, res, { layer, z, x, y, versions: stored.map(describe) })
@@ -102,9 +103,9 @@ const describe = ({ time, id, rev, size, expires = null, gone, current, checked 
 const STYLE_FILE_TYPES = { json: 'application/json', png: 'image/png', pbf: 'application/x-protobuf' }
 
 /**
- * The stored style that counts at that time, else the default one, in the words of _design/tiles/lists/style.js. Its
+ * The stored style that is valid at a time, else the default one, in the format of _design/tiles/lists/style.js. Its
  * addresses are absolute.
- * @type {import('../dispatch.js').Route<import('../router.js').AskedStyle>}
+ * @type {import('../dispatch.js').Route<import('../router.js').StyleTarget>}
  */
 export async function style (ctx, { layer, time, theme, file, visitor }, req, res) {
   if (file !== undefined) return sendStyleFile(ctx, { layer, time, file }, req, res)
@@ -115,7 +116,7 @@ export async function style (ctx, { layer, time, theme, file, visitor }, req, re
   return sendJson(req, res, document, { cacheControl: KEEP, url })
 }
 
-/** Kept as long as a tile: a style never changes, but it may be removed, and another one stored for its time. */
+/** Clients keep the file as long as a tile: a style never changes, but it may be removed and replaced. */
 async function sendStyleFile (ctx, { layer, time, file }, req, res) {
   const bytes = await readOnce(ctx, 'styleFile', layer, time, file)
   if (!bytes) throw new TilecouchError('STYLE_NOT_FOUND', { layer, time, file })
@@ -126,8 +127,8 @@ async function sendStyleFile (ctx, { layer, time, file }, req, res) {
 // Files for QGIS: a layer definition with all editions of a layer, and lists of connections.
 
 /**
- * `/{layer}.qlr` and `/{layer}@{time}.qlr`, in the words of _design/tiles/lists/qgis.js.
- * @type {import('../dispatch.js').Route<import('../router.js').AskedLayer>}
+ * `/{layer}.qlr` and `/{layer}@{time}.qlr`, in the format of _design/tiles/lists/qgis.js.
+ * @type {import('../dispatch.js').Route<import('../router.js').LayerTarget>}
  */
 export async function qgis (ctx, { layer, time, visitor }, req, res) {
   const doc = await ctx.layers.get(layer)
@@ -142,12 +143,12 @@ export async function qgis (ctx, { layer, time, visitor }, req, res) {
 
 /**
  * `/qgis-xyz.xml` and its like: the connections of all layers that the visitor may see.
- * @type {import('../dispatch.js').Route<import('../router.js').AskedConnections>}
+ * @type {import('../dispatch.js').Route<import('../router.js').ConnectionsTarget>}
  */
-export async function connections (ctx, { of, visitor }, req, res) {
+export async function connections (ctx, { of: service, visitor }, req, res) {
   visitor?.requireSome(res)
   const url = ctx.publicUrl(req)
   const layers = await visibleLayers(ctx.layers, visitor)
-  const text = qgisConnections(of, layers, { base: url.base, query: tokenQuery(visitor) })
+  const text = qgisConnections(service, layers, { base: url.base, query: tokenQuery(visitor) })
   return sendXml(req, res, url, REVALIDATE, text)
 }

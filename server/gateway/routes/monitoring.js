@@ -1,4 +1,4 @@
-// What monitoring reads: /health and /metrics.
+// The routes for monitoring: /health and /metrics.
 import { LRUCache } from 'lru-cache'
 import { Registry } from 'prom-client'
 import { sharePromise } from '../../../core/promises.js'
@@ -6,21 +6,22 @@ import { sendBody, sendJson } from '../../http/answers.js'
 import { version } from '../../../loader/store/package.js'
 
 const STORE_TIMEOUT = 2000 // milliseconds
-const KEPT = 1000 // milliseconds for which an answer of the store is used again
+const ANSWER_AGE = 1000 // milliseconds for which an answer of the store is used again
 
-/** Of stores. @type {LRUCache<object, Promise<any>>} */
-const recentAnswers = new LRUCache({ max: 1, ttl: KEPT })
+/** Answers by store. @type {LRUCache<object, Promise<any>>} */
+const recentAnswers = new LRUCache({ max: 1, ttl: ANSWER_AGE })
 
 /**
- * Whether this gateway can do its work: only when the store answers. An edge serves what it has for as long as that
- * lasts, when it is not further behind than its operator allows.
+ * Whether this gateway can serve: its store has to answer. An edge whose origin is away can serve too, until it is
+ * further behind than its operator allows.
  * @type {import('../dispatch.js').Route}
  */
-export async function health ({ store, mirror, signal }, asked, req, res) {
-  const [state, report] = await Promise.all([sharePromise(recentAnswers, store, () => ask(store.couch)), mirror?.()])
-  // load balancers should stop sending requests before the end comes
+export async function health ({ store, mirror, signal }, target, req, res) {
+  const answer = sharePromise(recentAnswers, store, () => checkStore(store.couch))
+  const [state, report] = await Promise.all([answer, mirror?.()])
+  // load balancers should stop sending requests before the gateway ends
   const status = signal.aborted ? 'stopping' : storeStatus(state, report)
-  const body = { status, version, ...state, ...(report && { mirror: brief(report) }) }
+  const body = { status, version, ...state, ...(report && { mirror: summaryOf(report) }) }
   sendJson(req, res, body, { status: status === 'ok' ? 200 : 503, cacheControl: 'no-store' })
 }
 
@@ -30,11 +31,11 @@ function storeStatus (state, report) {
 }
 
 /** @param {import('../mirror-metrics.js').MirrorReport} report */
-const brief = ({ from, state, lag, pending, upToDate, refused, error }) =>
+const summaryOf = ({ from, state, lag, pending, upToDate, refused, error }) =>
   ({ from, state, lag, pending, upToDate, refused, ...(error && { error }) })
 
-/** The database itself is asked: a server without it would not do. */
-async function ask (couch) {
+/** Requests the database itself: a server without it is not enough. */
+async function checkStore (couch) {
   const started = performance.now()
   const options = { retries: 0, signal: AbortSignal.timeout(STORE_TIMEOUT) }
   try {
@@ -50,7 +51,7 @@ async function ask (couch) {
 }
 
 /** @type {import('../dispatch.js').Route} */
-export async function metrics (ctx, asked, req, res) {
+export async function metrics (ctx, target, req, res) {
   const body = Buffer.from(await ctx.metrics.text())
   sendBody(req, res, 200, { 'Content-Type': Registry.PROMETHEUS_CONTENT_TYPE, 'Cache-Control': 'no-store' }, body)
 }

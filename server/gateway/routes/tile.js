@@ -1,5 +1,5 @@
-// A tile as an answer: from memory at once, else when the store or the upstream has given it. The headers are one flat
-// list and the body one buffer: this is what the gateway does nearly all the time.
+// Answers requests for tiles: at once from memory, else when the store or the upstream has answered. Nearly all
+// requests are for tiles, so the headers are one flat list and the body is one buffer.
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
@@ -13,12 +13,10 @@ import { SAFE_HEADER_LIST, acceptsCoding, matchesEtag, rangeOf } from '../../htt
 import { UNKNOWN } from '../tiles/entry.js'
 import { toXyz } from './numbering.js'
 
-/** Milliseconds until a client gets 503. Its fetch goes on, so that a later request finds the tile. */
+/** Milliseconds until a client gets 503. Its fetch continues, so that a later request finds the tile. */
 export const TILE_TIMEOUT = 60000
 
-/**
- * Seconds clients keep a 404: long enough not to ask for the edges of a map with every move.
- */
+/** Seconds clients keep a 404: long enough not to request the edges of a map with every move. */
 const MISSING_AGE = 60
 
 const MISSING_CODES = new Set(['TILE_NOT_FOUND', 'NOT_KEPT'])
@@ -26,47 +24,47 @@ const MISSING_CODES = new Set(['TILE_NOT_FOUND', 'NOT_KEPT'])
 const [POLICY, SANDBOX, TYPE_OPTIONS, NOSNIFF] = SAFE_HEADER_LIST // to spread the list takes 0.3 µs for each tile
 const MVT = formats.mvt.type
 const MOST_UNPACKED = 64e6 // bytes of an unpacked vector tile
-const MOST_HELD = 256e6 // bytes of all of them that are being sent
+const MOST_HELD = 256e6 // bytes of all unpacked vector tiles that are being sent
 
 /**
  * @typedef {import('../tiles/entry.js').Entry & {bytes: Buffer}} Entry
- * @typedef {{entry: Entry, outcome: string}} Found
- * @typedef {import('../router.js').AskedTile} AskedTile
+ * @typedef {{entry: Entry, outcome: string}} TileAnswer
+ * @typedef {import('../router.js').TileTarget} TileTarget
  * @typedef {import('node:http').IncomingMessage} Request
  * @typedef {import('node:http').ServerResponse & {outcome?: string, sent?: number}} Response outcome, sent: for metrics
  *   and log
  */
 
-/** Returns a promise only if the answer has to wait. @type {import('../dispatch.js').Route<AskedTile>} */
-export function tile (ctx, asked, req, res) {
-  if (asked.numbering !== undefined) return toXyz(ctx, asked).then(plain => tile(ctx, plain, req, res))
-  const hit = /** @type {Found} */ (ctx.tiles.peek(asked.layer, asked.z, asked.x, asked.y, asked.time))
-  return hit ? sendTile(ctx, asked, req, res, hit) : waitForTile(ctx, asked, req, res)
+/** Returns a promise only if the answer has to wait. @type {import('../dispatch.js').Route<TileTarget>} */
+export function tile (ctx, target, req, res) {
+  if (target.numbering !== undefined) return toXyz(ctx, target).then(xyzTarget => tile(ctx, xyzTarget, req, res))
+  const hit = /** @type {TileAnswer} */ (ctx.tiles.peek(target.layer, target.z, target.x, target.y, target.time))
+  return hit ? sendTile(ctx, target, req, res, hit) : waitForTile(ctx, target, req, res)
 }
 
-async function waitForTile (ctx, asked, req, res) {
-  const { layer, z, x, y, time } = asked
-  refuseIfIncomplete(ctx, asked)
-  const left = new AbortController()
-  const leave = () => left.abort()
-  const wait = timeoutSignal(ctx.tileTimeout, left.signal)
+async function waitForTile (ctx, target, req, res) {
+  const { layer, z, x, y, time } = target
+  refuseIfIncomplete(ctx, target)
+  const controller = new AbortController()
+  const leave = () => controller.abort()
+  const wait = timeoutSignal(ctx.tileTimeout, controller.signal)
   res.once('close', leave)
   try {
     const answer = await ctx.tiles.get(layer, z, x, y, time, { signal: wait.signal })
-    if (!res.destroyed) await sendTile(ctx, asked, req, res, answer)
+    if (!res.destroyed) await sendTile(ctx, target, req, res, answer)
   } catch (error) {
     const why = `no tile within ${ctx.tileTimeout / 1000} seconds`
     if (wait.isOver) throw new TilecouchError('UNREACHABLE', { url: 'the store', why }, { cause: error })
     const failure = fillingOr(ctx, error)
     if (!MISSING_CODES.has(failure.code)) throw failure
-    await sendMissing(ctx, asked, req, res, error, await ctx.layers.get(layer))
+    await sendMissing(ctx, target, req, res, error, await ctx.layers.get(layer))
   } finally {
     wait.end()
     res.off('close', leave)
   }
 }
 
-/** How long clients and the caches between may keep an answer. */
+/** How long clients and caches may keep an answer. */
 export class CachePolicy {
   #tail
 
@@ -79,49 +77,49 @@ export class CachePolicy {
   }
 
   /**
-   * No address with a time has the same bytes for ever: a version may be removed, filled in or resolved.
-   * Addresses that do are below /db, with a revision.
-   * @param {AskedTile} asked @param {Found} answer
+   * The bytes of an address with a time may change: a version may be removed, filled in or resolved. Only addresses
+   * below /db with a revision never change.
+   * @param {TileTarget} target @param {TileAnswer} answer
    */
   of ({ time }, { entry, outcome }) {
     const isFresh = entry.expiresAt === Infinity && outcome !== 'stale'
-    // only the present expires
+    // past versions do not expire
     if (isFresh || (time !== undefined && Date.parse(endOf(time)) < Date.now())) return this.steady
-    const left = outcome === 'stale' ? 0 : Math.floor((entry.expiresAt - Date.now()) / 1000)
-    return `public, max-age=${left > 0 ? left : 0}${this.#tail}`
+    const age = outcome === 'stale' ? 0 : Math.floor((entry.expiresAt - Date.now()) / 1000)
+    return `public, max-age=${age > 0 ? age : 0}${this.#tail}`
   }
 }
 
-/** @param {AskedTile} asked @param {Found} answer @returns {void | Promise<void>} */
-function sendTile (ctx, asked, req, res, answer) {
+/** @param {TileTarget} target @param {TileAnswer} answer @returns {void | Promise<void>} */
+function sendTile (ctx, target, req, res, answer) {
   const { type, bytes, etag } = answer.entry
   if (type === UNKNOWN) throw new TilecouchError('UNKNOWN_IMAGE', { value: bytes.subarray(0, 8).toString('hex') })
-  if (type !== MVT || !isGzip(bytes)) return send(ctx, asked, req, res, answer, etag, bytes, PLAIN)
-  if (takesGzip(req.headers['accept-encoding'])) return send(ctx, asked, req, res, answer, etag, bytes, GZIPPED)
-  return sendUnpacked(ctx, asked, req, res, answer)
+  if (type !== MVT || !isGzip(bytes)) return send(ctx, target, req, res, answer, etag, bytes, PLAIN)
+  if (acceptsGzip(req.headers['accept-encoding'])) return send(ctx, target, req, res, answer, etag, bytes, GZIPPED)
+  return sendUnpacked(ctx, target, req, res, answer)
 }
 
-/** Headers of a content coding: of an answer, and of a 304. */
+/** Headers of a content coding, for an answer and for a 304. */
 const PLAIN = { full: [], unchanged: [] }
 const UNPACKED = { full: ['Vary', 'Accept-Encoding'], unchanged: ['Vary', 'Accept-Encoding'] }
 const GZIPPED = { full: ['Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding'], unchanged: UNPACKED.unchanged }
 
-/** A vector tile for the few clients without gzip. Other bytes need another ETag. */
-async function sendUnpacked (ctx, asked, req, res, answer) {
-  if (res.destroyed) return // its 'close' has been: nothing would give the copy back
+/** Sends a vector tile to a client without gzip. Unpacked bytes need another ETag. */
+async function sendUnpacked (ctx, target, req, res, answer) {
+  if (res.destroyed) return // 'close' has been emitted: nothing would release the copy
   const { entry } = answer
   const etag = `${entry.etag.slice(0, -1)}-plain"`
   const body = matchesEtag(req.headers['if-none-match'], etag) ? entry.bytes : await unpacked.take(entry, res)
-  if (!res.destroyed) send(ctx, asked, req, res, answer, etag, body, UNPACKED)
+  if (!res.destroyed) send(ctx, target, req, res, answer, etag, body, UNPACKED)
 }
 
-function send (ctx, asked, req, res, answer, etag, body, coding) {
+function send (ctx, target, req, res, answer, etag, body, coding) {
   const { entry, outcome } = answer
   const { headers, method } = req
   const common = [
     'ETag', etag,
     'Last-Modified', entry.lastModified,
-    'Cache-Control', ctx.policy.of(asked, answer),
+    'Cache-Control', ctx.policy.of(target, answer),
     'X-Tilecouch-Time', entry.time,
     'X-Tilecouch-Cache', outcome,
     POLICY, SANDBOX, TYPE_OPTIONS, NOSNIFF,
@@ -146,13 +144,13 @@ function send (ctx, asked, req, res, answer, etag, body, coding) {
 const gunzipAsync = promisify(gunzip)
 
 /**
- * Unpacked copies of tiles that are being sent. Clients that ask for the same tile share one copy. The copies together
+ * Unpacked copies of tiles that are being sent. Clients that request the same tile share one copy. The copies together
  * have a limit. A slow client keeps only its own copy in memory.
  */
 export class Unpacked {
   /** By the packed bytes. @type {Map<Buffer, {users: number, length: number, body: Promise<Buffer>}>} */
   #copies = new Map()
-  #held = 0
+  #heldBytes = 0
   /** @type {Promise<any>} */
   #last = Promise.resolve()
 
@@ -162,7 +160,7 @@ export class Unpacked {
     this.mostHeld = mostHeld
   }
 
-  /** @param {Entry} entry @param {Response} res until the end of which it is kept @returns {Promise<Buffer>} */
+  /** @param {Entry} entry @param {Response} res the copy is kept until it ends @returns {Promise<Buffer>} */
   take ({ bytes, type }, res) {
     const copy = this.#copies.get(bytes) ?? { users: 0, length: 0, body: Promise.resolve(bytes) }
     if (!copy.users++) {
@@ -173,7 +171,7 @@ export class Unpacked {
     res.once('close', () => {
       if (--copy.users) return
       this.#forget(bytes, copy)
-      this.#held -= copy.length
+      this.#heldBytes -= copy.length
     })
     return copy.body
   }
@@ -184,13 +182,13 @@ export class Unpacked {
 
   async #unpack (copy, bytes, type) {
     if (!copy.users) throw new TilecouchError('ABORTED') // all clients have left
-    const room = Math.min(this.most, this.mostHeld - this.#held)
+    const freeBytes = Math.min(this.most, this.mostHeld - this.#heldBytes)
     try {
-      const body = await gunzipAsync(bytes, { maxOutputLength: Math.max(1, room) })
-      if (copy.users) this.#held += copy.length = body.length
+      const body = await gunzipAsync(bytes, { maxOutputLength: Math.max(1, freeBytes) })
+      if (copy.users) this.#heldBytes += copy.length = body.length
       return body
     } catch (error) {
-      const isFull = error.code === 'ERR_BUFFER_TOO_LARGE' && room < this.most
+      const isFull = error.code === 'ERR_BUFFER_TOO_LARGE' && freeBytes < this.most
       if (isFull) throw new TilecouchError('BUSY', { why: 'too many tiles are being unpacked' }, { cause: error })
       throw new TilecouchError('TRUNCATED_IMAGE', { type, why: error.message }, { cause: error })
     }
@@ -199,16 +197,16 @@ export class Unpacked {
 
 const unpacked = new Unpacked()
 
-/** Weights are rare, and cost more to read than the rest. */
-const takesGzip = (header = '') => header.includes(';') ? acceptsCoding(header, 'gzip') : /\bgzip\b|\*/i.test(header)
+/** Whether a client accepts gzip. Headers with weights are rare, and slower to parse. */
+const acceptsGzip = (header = '') => header.includes(';') ? acceptsCoding(header, 'gzip') : /\bgzip\b|\*/i.test(header)
 
 /**
  * Answers that an existing layer has no such tile.
- * @param {import('../dispatch.js').Context} ctx @param {AskedTile} asked @param {Request} req @param {Response} res
+ * @param {import('../dispatch.js').Context} ctx @param {TileTarget} target @param {Request} req @param {Response} res
  * @param {TilecouchError} error @param {Record<string, any>} layer
  */
-async function sendMissing (ctx, asked, req, res, error, { format, tileSize = 256 }) {
-  const missing = ctx.options.missing === 'auto' ? asked.missing : ctx.options.missing
+async function sendMissing (ctx, target, req, res, error, { format, tileSize = 256 }) {
+  const missing = ctx.options.missing === 'auto' ? target.missing : ctx.options.missing
   const isVector = format === formats.mvt.ext
   const isEmpty = missing === '204' || (isVector && missing !== '404')
   const blank = missing === 'transparent' && !isVector ? await blankTiles.fetch(tileSize) : undefined
@@ -226,7 +224,7 @@ async function sendMissing (ctx, asked, req, res, error, { format, tileSize = 25
   }
 }
 
-const MOST_BLANK = 16 // sizes kept; layers have one or two between them
+const MOST_BLANK = 16 // sizes kept; layers have only one or two sizes
 
 /** Transparent PNGs by their pixels a side, for clients that need an image. @type {LRUCache<number, any>} */
 const blankTiles = new LRUCache({ max: MOST_BLANK, fetchMethod: makeBlank })

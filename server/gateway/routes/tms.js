@@ -1,5 +1,5 @@
 // TMS 1.0.0: the service, and the TileMap of a layer, now or as of a time, also as the tilemapresource.xml of
-// gdal2tiles. A TileMap has one origin, its lower left corner, so there is none in grids whose zooms do not halve.
+// gdal2tiles. A TileMap has one origin, its lower left corner, so grids whose zooms do not halve have no TileMap.
 import { formatReference, gridOf } from '../../../core/index.js'
 import { formatOfLayer } from '../../../core/formats.js'
 import { matrixSetOf } from '../../../core/wmts.js'
@@ -9,7 +9,7 @@ import { REVALIDATE, sendXml } from '../../http/answers.js'
 import { rounded } from '../wmts/matrix-sets.js'
 import { xml } from '../wmts/xml.js'
 
-/** @type {import('../dispatch.js').Route<import('../router.js').AskedTms>} */
+/** @type {import('../dispatch.js').Route<import('../router.js').TmsTarget>} */
 export async function tms (ctx, { layer, time, visitor }, req, res) {
   const url = ctx.publicUrl(req)
   const service = `${url.base}tms/1.0.0/`
@@ -39,8 +39,8 @@ href="${service}${layer.layer}${query}"/>`)}
 }
 
 /**
- * With the box of the grid, and every zoom down to the last one of the layer: GDAL puts the first tile into the corner
- * of the box, and wants the orders from 0 on.
+ * A TileMap has the box of the grid, since GDAL puts the first tile into its corner. It has every zoom down to the last
+ * one of the layer, since GDAL needs the orders from 0 on.
  * @param {Record<string, any>} layer
  * @param {{service: string, time?: string}} place service: address of the service, ends in a slash; time: as written
  */
@@ -69,10 +69,10 @@ units-per-pixel="${rounded(cellSize)}" order="${z}"/>`)}
 `)
 }
 
-/** Longitude comes first in TMS, whatever the system says. */
+/** The reference system. Longitude comes first in TMS, whatever the system says. */
 const srsOf = layer => gridOf(layer).crs.replace('OGC:CRS84', 'EPSG:4326')
 
-/** As gdal2tiles calls them: the order of a TileSet is its zoom. */
+/** The profile as gdal2tiles names it: the order of a TileSet is its zoom. */
 function profileOf (layer) {
   const grid = gridOf(layer)
   if (grid.isWebMercator) return 'mercator'

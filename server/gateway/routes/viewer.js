@@ -1,5 +1,5 @@
-// The viewer, the page of the layers and the client library, as they are attached to the couchapp. Built once a
-// process, from this package: what a gateway serves fits its version, whatever design documents the store has.
+// Serves the viewer, the page of the layers and the client library, as they are attached to the couchapp. They are
+// built from this package once in each process. They fit the version of the gateway, whatever the store contains.
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
@@ -14,8 +14,8 @@ import { split } from '../router.js'
 
 const PAGE = 'index.html'
 /** The page of the layers: `/layers`. */
-const OTHER = LAYERS.replace('.html', '')
-const QUALITY = { [constants.BROTLI_PARAM_QUALITY]: 9 } // beyond it takes a second at the start and saves a hundredth
+const LAYERS_PAGE = LAYERS.replace('.html', '')
+const QUALITY = { [constants.BROTLI_PARAM_QUALITY]: 9 } // higher ones take a second at the start and save a hundredth
 
 /** @typedef {{type: string, tag: string, bodies: Record<string, Buffer>}} File bodies: by content coding */
 
@@ -51,31 +51,31 @@ const tagOf = content => createHash('sha256').update(content).digest('base64url'
 /** Files of the control room, which CouchDB serves. */
 const ADMIN_FILES = new Set([ADMIN, ADMIN_WORDS, ...Object.keys(adminBundles)])
 const ICON = 'favicon.svg'
-const OLD_ICON = 'favicon.ico' // what browsers ask for beside a tile or a document
+const OLD_ICON = 'favicon.ico' // browsers request it beside a tile or a document
 
-/** Crawlers have the page, and none of the tiles, whose addresses have no end. */
+/** Crawlers may read the page, but no tiles: there are too many addresses. */
 const RULES = Buffer.from('User-agent: *\nAllow: /$\nDisallow: /\n')
 /** @type {File} */
 const ROBOTS = { type: 'text/plain; charset=utf-8', tag: tagOf(RULES), bodies: { identity: RULES } }
 
-/** @type {import('../dispatch.js').Route<import('../router.js').AskedFile>} */
+/** @type {import('../dispatch.js').Route<import('../router.js').FileTarget>} */
 export async function viewer (ctx, { name }, req, res) {
   if (name === 'robots.txt') return sendFile(req, res, ROBOTS, VIEWER_CSP)
   if (name === OLD_ICON) return sendFile(req, res, (await loadFiles()).get(ICON), VIEWER_CSP)
-  const file = ctx.options.viewer ? (await loadFiles()).get(name === OTHER ? LAYERS : name) : undefined
+  const file = ctx.options.viewer ? (await loadFiles()).get(name === LAYERS_PAGE ? LAYERS : name) : undefined
   if (!file) throw new TilecouchError('NOT_FOUND')
   sendFile(req, res, file, name === PAGE ? await pagePolicy(ctx, req.url) : VIEWER_CSP)
 }
 
 function sendFile (req, res, file, policy) {
-  const taken = one => one === 'identity' || acceptsCoding(req.headers['accept-encoding'], one)
-  const coding = Object.keys(file.bodies).find(taken) ?? 'identity'
+  const isAccepted = name => name === 'identity' || acceptsCoding(req.headers['accept-encoding'], name)
+  const coding = Object.keys(file.bodies).find(isAccepted) ?? 'identity'
   const body = file.bodies[coding]
   // not every browser takes a new policy with a 304
   const tag = policy === VIEWER_CSP ? file.tag : tagOf(file.tag + policy)
   const etag = coding === 'identity' ? `"${tag}"` : `"${tag}-${coding}"`
   const headers = {
-    'Cache-Control': 'no-cache', // asked for each time, mostly with a 304: a new version shows at once
+    'Cache-Control': 'no-cache', // revalidated each time, mostly with a 304: a new version shows at once
     'Content-Security-Policy': policy
   }
   const whole = { 'Content-Type': file.type, ...(coding !== 'identity' && { 'Content-Encoding': coding }) }

@@ -1,38 +1,37 @@
-// Reads the surroundings of tiles that were not in memory, before anybody asks for them: viewers ask for neighbours.
-// Once two tiles beside each other were missing, the others of their block are read in the same requests. When the
-// tiles that are asked for move towards an edge of the block and the store has nothing else to read, so is the block
-// behind that edge.
+// Reads tiles into memory before clients request them: viewers request neighbours. After two misses beside each other,
+// the other tiles of their block are read in the same requests. When the requests move towards an edge of the block
+// and the store is idle, the block behind that edge is read too.
 //
-// It is paid from a credit. Every tile that is read ahead takes from it, and gives back four times as much when
-// somebody asks for it: it goes on while a quarter of the tiles are wanted. Single tiles here and there, or a layer of
-// which most is missing, soon leave no more than a small share.
+// A credit limits these reads. Each tile that is read ahead costs one, and returns four when a client requests it.
+// Read-ahead therefore continues while a quarter of the tiles are used. For scattered requests, or a layer with few
+// tiles, the credit soon falls to the small share that each miss adds.
 import { LRUCache } from 'lru-cache'
 import { headId, parseTileId, tileId } from '../../../core/index.js'
 
 const aheadDefaults = {
-  sides: [8, 4], // tiles of a side of a block: the first whose tiles have no more than `blockBytes` together
-  blockBytes: 1e6, // going by the average tile
-  near: 1, // tiles between two of a block that were asked for one after the other and not in memory
+  sides: [8, 4], // tiles per side of a block: the first size whose tiles have at most `blockBytes` together
+  blockBytes: 1e6, // estimated from the average tile
+  near: 1, // distance in tiles between two successive misses in a block, so that the block is read
   recent: 128, // blocks that are remembered
-  credit: 512, // tiles at most
-  perUse: 4, // credit for a tile that was read ahead and is asked for
-  perMiss: 0.125, // credit for a tile that was asked for and not in memory
-  margin: 3, // tiles from an edge within which the block behind it is read
-  drift: 0.75, // tiles that those asked for have moved towards the edge by then
-  first: 4 // tiles that say where the others began
+  credit: 512, // tiles: the upper limit, and the credit at the start
+  perUse: 4, // credit for the use of a tile that was read ahead
+  perMiss: 0.125, // credit for a miss
+  margin: 3, // distance in tiles from an edge at which the block behind it is read
+  drift: 0.75, // tiles by which the requests must have moved towards that edge
+  first: 4 // requests whose mean place is the beginning of the movement
 }
 
 /**
  * @typedef {object} Block
- * @property {{layer: string, z: number, time?: string}} of
+ * @property {{layer: string, z: number, time?: string}} level
  * @property {number} side tiles
  * @property {number} column of blocks
  * @property {number} row
- * @property {[number, number]} [missed] column and row of the latest tile that was asked for and not in memory
+ * @property {[number, number]} [missed] column and row of the latest miss
  * @property {boolean} isRead
- * @property {number} count of tiles that were asked for
- * @property {[number, number]} began mean of the first places
- * @property {[number, number]} now mean of the latest
+ * @property {number} count of requests for its tiles
+ * @property {[number, number]} began mean place of the first requests
+ * @property {[number, number]} now mean place of the latest requests
  */
 
 export class ReadAhead {
@@ -49,16 +48,16 @@ export class ReadAhead {
     this.asOf = asOf
     this.counts = { ahead: 0, aheadUsed: 0 }
     this.#credit = this.limits.credit
-    cache.onUse = (block, key) => this.#used(block, key)
+    cache.onUse = (block, key) => this.#onUse(block, key)
   }
 
   /**
-   * A tile was asked for that may not be in memory.
-   * @param {{layer: string, z: number, x: number, y: number, time?: string}} asked time: as written, in the past
+   * A client requested a tile that may not be in memory.
+   * @param {{layer: string, z: number, x: number, y: number, time?: string}} tile time: as written, in the past
    */
   missed ({ layer, z, x, y, time }) {
     const side = this.#side()
-    if (!side || this.#isKnown(tileId(layer, z, x, y), time)) return
+    if (!side || this.#isCached(tileId(layer, z, x, y), time)) return
     this.#earn(this.limits.perMiss)
     const block = this.#block({ layer, z, time }, side, Math.floor(x / side), Math.floor(y / side))
     const { near } = this.limits
@@ -70,29 +69,29 @@ export class ReadAhead {
     this.#follow(block, x, y)
   }
 
-  /** Tiles of the side of a block; 0: nothing is read ahead now. */
+  /** Tiles per side of a block; 0: read-ahead pauses. */
   #side () {
     const { sides, blockBytes } = this.limits
     const { ahead, follower } = this.cache
-    const most = Math.min(blockBytes, ahead.maxBytes / 4)
+    const maxBytes = Math.min(blockBytes, ahead.maxBytes / 4)
     if (!follower.isAnchored || !this.reader.isQuick) return 0
-    return sides.find(side => side * side * this.reader.average <= most) ?? 0
+    return sides.find(side => side * side * this.reader.average <= maxBytes) ?? 0
   }
 
-  /** @param {Block['of']} of @returns {Block} */
-  #block (of, side, column, row) {
-    const key = `${of.layer}@${of.time ?? ''}:${of.z}:${side}:${column}:${row}`
+  /** @param {Block['level']} level @returns {Block} */
+  #block (level, side, column, row) {
+    const key = `${level.layer}@${level.time ?? ''}:${level.z}:${side}:${column}:${row}`
     const recentBlock = this.#blocks.get(key)
     if (recentBlock) return recentBlock
     /** @type {Block} */
-    const block = { of, side, column, row, isRead: false, count: 0, began: [0, 0], now: [0, 0] }
+    const block = { level, side, column, row, isRead: false, count: 0, began: [0, 0], now: [0, 0] }
     this.#blocks.set(key, block)
     return block
   }
 
-  /** Something that was read ahead for a block is asked for. @param {Block} block @param {string} key of the cache */
-  #used (block, key) {
-    if (key.endsWith('@')) return // its timeline
+  /** First use of an entry that was read ahead for a block. @param {Block} block @param {string} key of the cache */
+  #onUse (block, key) {
+    if (key.endsWith('@')) return // a timeline
     this.counts.aheadUsed++
     this.#earn(this.limits.perUse)
     const { x, y } = parseTileId(headId(key))
@@ -103,7 +102,7 @@ export class ReadAhead {
     this.#credit = Math.min(this.limits.credit, this.#credit + tiles)
   }
 
-  /** Reads the block behind an edge to which the tiles that are asked for move. @param {Block} block */
+  /** Reads the block behind an edge when the requests move towards it. @param {Block} block */
   #follow (block, x, y) {
     const { margin, drift, first } = this.limits
     const { side, began, now } = block
@@ -118,28 +117,28 @@ export class ReadAhead {
       if (!isLeaving && !isReturning) continue
       const step = isLeaving ? 1 : -1
       const [column, row] = axis ? [block.column, block.row + step] : [block.column + step, block.row]
-      const across = 2 ** block.of.z / side
-      const isInside = column >= 0 && row >= 0 && column < across && row < across
+      const blocksAcross = 2 ** block.level.z / side
+      const isInside = column >= 0 && row >= 0 && column < blocksAcross && row < blocksAcross
       if (isInside && this.reader.isIdle && this.#side() === side) {
-        this.#read(this.#block(block.of, side, column, row))
+        this.#read(this.#block(block.level, side, column, row))
       }
     }
   }
 
-  /** @param {Block} block @param {string} [asked] id of a tile that is being read anyway */
-  #read (block, asked) {
-    const { side, of: { layer, z, time } } = block
+  /** @param {Block} block @param {string} [requestedId] id of a tile that is being read anyway */
+  #read (block, requestedId) {
+    const { side, level: { layer, z, time } } = block
     if (block.isRead || this.#credit < side * side) return
     block.isRead = true
     const [x0, y0] = [block.column * side, block.row * side]
-    const across = 2 ** z
-    for (let x = x0; x < x0 + side && x < across; x++) {
-      for (let y = y0; y < y0 + side && y < across; y++) {
+    const tilesAcross = 2 ** z
+    for (let x = x0; x < x0 + side && x < tilesAcross; x++) {
+      for (let y = y0; y < y0 + side && y < tilesAcross; y++) {
         const id = tileId(layer, z, x, y)
-        if (id === asked || this.#isKnown(id, time)) continue
+        if (id === requestedId || this.#isCached(id, time)) continue
         this.#credit--
         this.counts.ahead++
-        this.#readTile(id, time, block).catch(() => {}) // a client that asks for it gets the error
+        this.#readTile(id, time, block).catch(() => {}) // a client that requests it gets the error
       }
     }
   }
@@ -153,7 +152,7 @@ export class ReadAhead {
     if (documentId && !this.cache.has(documentId)) await this.reader.documents.getAhead(documentId, block)
   }
 
-  #isKnown (id, time) {
+  #isCached (id, time) {
     const documentId = this.asOf.documentOf(id, time)
     return documentId === null || (documentId !== undefined && this.cache.has(documentId))
   }

@@ -1,11 +1,11 @@
-// Collects single items into batches: those that come within a moment, or while as many batches as allowed
-// are under way, go into the next one together. What nobody waits for comes after what somebody waits for.
+// Collects single items into batches. Items that arrive within a moment, or while the maximum number of batches is
+// under way, go into the next batch. Spare items, for which no client waits, come last.
 
 /** @template T */
 export class Batches {
   /** Items with their weights, in the order of arrival. @type {Map<T, number>} */
   #waiting = new Map()
-  /** The same that nobody waits for. @type {Map<T, number>} */
+  /** Spare items with their weights. @type {Map<T, number>} */
   #spare = new Map()
   /** @type {Set<Promise<void>>} */
   #running = new Set()
@@ -31,13 +31,13 @@ export class Batches {
     this.#schedule()
   }
 
-  /** Adds an item that nobody waits for: it fills up batches, and has batches of its own while one more may run. */
+  /** Adds a spare item. Spare items fill up batches, and form own batches only while one more batch may run. */
   addSpare (item) {
     this.#spare.set(item, 1)
     this.#schedule()
   }
 
-  /** Somebody waits for a spare item now. @param {T} item */
+  /** Moves a spare item to the other items, when a client waits for it. @param {T} item */
   hurry (item) {
     if (this.#spare.delete(item)) this.add(item)
   }
@@ -68,7 +68,7 @@ export class Batches {
     while (this.#mayStart()) {
       const run = this.run(this.#take()).finally(() => {
         this.#running.delete(run)
-        // items that wait for more go on waiting, unless no batch is under way any more
+        // items continue to wait for more items while the timer runs and another batch is under way
         if (!this.#timer || !this.#running.size) this.#start()
       })
       this.#running.add(run)
@@ -76,17 +76,17 @@ export class Batches {
   }
 
   #mayStart () {
-    const left = this.options.atOnce - this.#running.size
-    return left > 0 && (this.#waiting.size > 0 || (this.#spare.size > 0 && (left > 1 || !this.#running.size)))
+    const freeSlots = this.options.atOnce - this.#running.size
+    return freeSlots > 0 && (this.#waiting.size > 0 || (this.#spare.size > 0 && (freeSlots > 1 || !this.#running.size)))
   }
 
   #take () {
-    const most = this.mostNow()
+    const maxWeight = this.mostNow()
     const items = []
     let sum = 0
     for (const queue of [this.#waiting, this.#spare]) {
       for (const [item, weight] of queue) {
-        if (items.length && sum + weight > most) return items
+        if (items.length && sum + weight > maxWeight) return items
         sum += weight
         items.push(item)
         queue.delete(item)

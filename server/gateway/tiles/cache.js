@@ -1,16 +1,16 @@
-// The tiles in memory: which are kept, and which ones a change of the store removes. Heads and past versions have the
-// ids of their documents as keys; see timelineKey for timelines. What was read ahead (ahead.js) has a place of its own
-// until somebody asks for it: it pushes out nothing that was asked for.
+// The tiles and timelines in memory; changes of the store remove them. The key of a head or a past version is the id of
+// its document; see timelineKey for timelines. Entries that were read ahead (ahead.js) have their own memory until a
+// client requests them, so that they evict no requested entries.
 import { headId, parseTileId } from '../../../core/index.js'
 import { entryOf } from './entry.js'
 import { Memory } from './memory.js'
 import { RecentChanges, timelineKey } from './recent-changes.js'
 
 const cacheDefaults = {
-  missing: 10000, // milliseconds that "there is no tile" is remembered, unless a change takes it out before
-  missingPart: 1 / 64, // of the memory, additional, for such answers: made-up names must push out no tiles
-  missingOverhead: 250, // bytes of such an answer
-  aheadPart: 1 / 8, // of the memory, additional, for what was read ahead
+  missing: 10000, // milliseconds that a missing tile is remembered, unless a change removes the entry
+  missingPart: 1 / 64, // of the memory, additional, for missing tiles: invented names must not evict tiles
+  missingOverhead: 250, // bytes of an entry for a missing tile
+  aheadPart: 1 / 8, // of the memory, additional, for tiles that were read ahead
   moment: 250 // bytes of a version on a timeline
 }
 
@@ -27,9 +27,9 @@ export class TileCache {
     const { aheadPart, missingPart, missingOverhead: overhead } = this.limits
     /** @type {Memory<{value: any, bytes: number, block: Block}>} */
     this.ahead = new Memory(memory.maxBytes * aheadPart)
-    /** Called when something that was read ahead is asked for. @type {(block: Block, key: string) => void} */
+    /** Called at the first use of an entry that was read ahead. @type {(block: Block, key: string) => void} */
     this.onUse = () => {}
-    /** Keys without a document, each until a time. @type {Memory<number>} */
+    /** Keys without a document, and until when each is valid. @type {Memory<number>} */
     this.missing = new Memory(memory.maxBytes * missingPart, { overhead })
     this.layers = layers
     this.upstreams = upstreams
@@ -41,14 +41,14 @@ export class TileCache {
   /** @param {string} id of a head or a past version @returns {import('./entry.js').Entry | undefined} */
   entry (id) {
     const entry = this.#get(id)
-    return entry === undefined || entry.epoch === this.epoch ? entry : this.#fit(entry)
+    return entry === undefined || entry.epoch === this.epoch ? entry : this.#updateExpiry(entry)
   }
 
   #get (key) {
     return this.memory.get(key) ?? (this.ahead.size ? this.#promote(key) : undefined)
   }
 
-  /** Moves what was read ahead to what was asked for. */
+  /** Moves an entry that was read ahead to the requested entries. */
   #promote (key) {
     const readAhead = this.ahead.peek(key)
     if (readAhead === undefined) return undefined
@@ -58,18 +58,18 @@ export class TileCache {
     return readAhead.value
   }
 
-  /** Whether a tile is in memory, or known to be missing; it does not count as used. @param {string} id */
+  /** Whether a tile is in memory or known to be missing; this is not a use. @param {string} id */
   has (id) {
     return (this.memory.peek(id) ?? this.ahead.peek(id)) !== undefined || this.#isMissing(id)
   }
 
-  /** The same for a timeline. @param {string} id of the head @returns {Moment[] | undefined} */
+  /** A timeline in memory; this is not a use. @param {string} id of the head @returns {Moment[] | undefined} */
   peekTimeline (id) {
     const key = timelineKey(id)
     return this.memory.peek(key) ?? this.ahead.peek(key)?.value ?? (this.#isMissing(key) ? [] : undefined)
   }
 
-  /** The same; null when it is known that there is no such document. */
+  /** The entry of a document in memory; null: there is no such document; undefined: unknown. */
   find (id) {
     return this.entry(id) ?? (this.#isMissing(id) ? null : undefined)
   }
@@ -100,7 +100,7 @@ export class TileCache {
   /**
    * Takes a document that was read.
    * @param {any} doc null when there is none
-   * @param {boolean} isCurrent it may be kept
+   * @param {boolean} isCurrent whether it may be kept
    * @param {Block} [block] for which it was read ahead
    * @returns {import('./entry.js').Entry | null}
    */
@@ -108,10 +108,10 @@ export class TileCache {
     if (!doc) {
       const { layer, z, x, y } = parseTileId(id)
       const isCovered = this.upstreams.of(this.layers.peek(layer))?.covers(z, x, y)
-      if (isCurrent && !isCovered) this.setMissing(id) // else the upstream says whether there is a tile
+      if (isCurrent && !isCovered) this.setMissing(id) // if it is covered, the upstream decides
       return null
     }
-    const entry = this.#fit(entryOf(doc))
+    const entry = this.#updateExpiry(entryOf(doc))
     if (isCurrent) this.#put(entry, block)
     return entry
   }
@@ -129,15 +129,15 @@ export class TileCache {
 
   /**
    * Takes a tile that this gateway has written, or could not write.
-   * @param {import('./entry.js').Entry} entry its rev is null when the store has not taken it: its next change drops it
-   * @param {number} begun when, by `changes.beginRead()`
+   * @param {import('./entry.js').Entry} entry rev is null if the store has not accepted it: the next change removes it
+   * @param {number} readNumber from `changes.beginRead()`
    */
-  takeWritten (entry, begun) {
-    this.#fit(entry)
+  takeWritten (entry, readNumber) {
+    this.#updateExpiry(entry)
     this.forgetTimeline(entry.id)
     const { id, rev } = entry
-    // another revision was reported meanwhile: of an earlier writer, or of a later one
-    const isCurrent = this.changes.check(id, rev ?? '', begun) === 'current'
+    // otherwise another revision was reported meanwhile, of an earlier or a later writer
+    const isCurrent = this.changes.check(id, rev ?? '', readNumber) === 'current'
     if (isCurrent || (rev !== null && this.changes.isNewer(id, rev))) this.#put(entry)
     return entry
   }
@@ -154,7 +154,7 @@ export class TileCache {
     else this.ahead.keep(key, { value, bytes, block }, bytes)
   }
 
-  #fit (entry) {
+  #updateExpiry (entry) {
     const layer = this.layers.peek(entry.layer)
     entry.epoch = this.epoch
     return entry.fit(layer, this.upstreams.of(layer))
@@ -166,13 +166,13 @@ export class TileCache {
     const head = headId(id)
     this.missing.delete(head)
     this.forgetTimeline(head)
-    // unless this is the revision in memory: our own write, or a read that overtook the report
-    const isOther = entry => entry !== undefined && (entry.rev !== rev || deleted)
-    if (isOther(this.memory.peek(id))) this.memory.delete(id)
-    if (isOther(this.ahead.peek(id)?.value)) this.ahead.delete(id)
+    // keep the entry if it has this revision: our own write, or a read that was faster than the report
+    const isOutdated = entry => entry !== undefined && (entry.rev !== rev || deleted)
+    if (isOutdated(this.memory.peek(id))) this.memory.delete(id)
+    if (isOutdated(this.ahead.peek(id)?.value)) this.ahead.delete(id)
   }
 
-  /** Anything may have changed. */
+  /** Removes everything: any document may have changed. */
   reset () {
     this.changes.reset()
     this.memory.clear()
@@ -181,8 +181,7 @@ export class TileCache {
   }
 
   /**
-   * Tiles may expire at other times now, or have other upstreams. Each entry is brought up to date when it is next
-   * wanted.
+   * Layers have changed: tiles may have other expiry times or upstreams. Each entry is updated at its next use.
    */
   layersChanged () {
     this.epoch++

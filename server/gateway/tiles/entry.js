@@ -5,9 +5,9 @@ import { expiryOf, extensionOf, isExactTime, parseTileId, TILE_ATTACHMENT } from
 import { TilecouchError } from '../../../loader/errors.js'
 import { etagOf } from '../../http/answers.js'
 
-export const EPOCH = '1970-01-01T00:00:00Z' // of a tile whose document names no time
+export const EPOCH = '1970-01-01T00:00:00Z' // time of a tile whose document has none
 
-/** The type of bytes that are no tile. No tile address answers with it. */
+/** The type of bytes that are not a tile. Tile addresses never answer with it. */
 export const UNKNOWN = 'application/octet-stream'
 
 const DIGEST = /^md5-[A-Za-z0-9+/]{22}==$/
@@ -21,7 +21,7 @@ const DIGEST = /^md5-[A-Za-z0-9+/]{22}==$/
  * @property {string | null} [expires] of the document itself
  * @property {Record<string, any>} [origin]
  * @property {string} [type]
- * @property {Buffer} [bytes] none: there is no tile here any more
+ * @property {Buffer} [bytes] missing: the tile is gone
  * @property {string} [digest] as CouchDB writes it
  */
 
@@ -44,10 +44,10 @@ export class Entry {
     /** When it expires, by its own field or by the layer's ttl; null: never. @type {string | null} */
     this.expires = null
     this.expiresAt = Infinity // the same in milliseconds
-    this.freshUntil = Infinity // milliseconds; from then on the upstream has to be asked
-    this.retryAt = 0 // milliseconds; before that an upstream that has just failed is not asked
-    this.epoch = -1 // of the layers for which this was worked out
-    /** Found in memory and fresh: nearly every answer is this one. */
+    this.freshUntil = Infinity // milliseconds; later, the upstream has to be asked
+    this.retryAt = 0 // milliseconds; an upstream that failed is not asked earlier
+    this.epoch = -1 // of the cache, when `fit` was called
+    /** The answer if this entry is in memory and fresh, as it nearly always is. */
     this.hit = { entry: this, outcome: 'hit' }
   }
 
@@ -56,18 +56,18 @@ export class Entry {
     return this.id.slice(0, this.id.indexOf(':'))
   }
 
-  /** Of its bytes, as CouchDB writes it; null: there is no tile here any more. */
+  /** The digest of its bytes, as CouchDB writes it; null: the tile is gone. */
   get digest () {
     return this.bytes && `md5-${this.etag.slice(1, -1)}`
   }
 
-  /** Bytes it takes, besides what every entry takes. */
+  /** Bytes of memory, without the overhead of every entry. */
   get cost () {
     return (this.bytes?.length ?? 0) + (this.origin ? 200 : 0)
   }
 
   /**
-   * Works out when it expires. A past version never does.
+   * Sets when it expires. Past versions never expire.
    * @param {Record<string, any> | undefined} layer its document
    * @param {{covers: (z: number, x: number, y: number) => boolean} | null} upstream
    */
@@ -91,19 +91,19 @@ export function entryOf (doc) {
     throw new TilecouchError('BAD_ANSWER', { url: id, why: 'the bytes of the tile are missing' })
   }
   const { content_type: type, data, digest } = attachment
-  return new Entry({ id, rev, time, stored, expires, origin, type, bytes: ownBytes(data), digest })
+  return new Entry({ id, rev, time, stored, expires, origin, type, bytes: detachBytes(data), digest })
 }
 
-/** By the first bytes: any other type could be that of a page. */
+/** The type by the first bytes: another type in the document could be that of a page. */
 const typeOf = bytes => formats[bytes && formatOf(bytes) || '']?.type ?? UNKNOWN
 
-/** The bytes alone: a slice would keep the whole answer in memory that it was cut from. */
-function ownBytes (bytes) {
+/** Copies a slice: it would keep the complete answer in memory. */
+function detachBytes (bytes) {
   if (bytes.buffer.byteLength <= bytes.length + 64) return bytes
   const copy = Buffer.allocUnsafeSlow(bytes.length)
   bytes.copy(copy)
   return copy
 }
 
-/** An HTTP date that is not in the future: a map of next year was stored today at the latest. */
+/** An HTTP date, at most now: a map may have a time in the future, but was stored before now. */
 const httpDate = time => new Date(Math.min(Date.parse(time), Date.now())).toUTCString()

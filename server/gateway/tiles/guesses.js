@@ -1,19 +1,19 @@
-// Which version a tile shows at a time, without reading its timeline. Tiles of a layer are alike: most of them did not
-// change since that time, or most have a version of the same edition. What the latest answers had in common is tried
-// first, and is an answer only where it must be right:
-// - the head, if its time is not later: no version is newer than it;
-// - a past version of the newest time up to then at which anything in the layer changed, as the time index says it. Of
-//   tiles that have changed since the index was asked, the timeline is read.
+// Guesses which version a tile shows at a time, without reading its timeline. Tiles of a layer are alike: most did not
+// change since that time, or most have a version of the same edition. The most frequent recent answer is tried first.
+// It is used only if it is certainly right:
+// - the head, if its own time is not later than the requested time: no version is newer;
+// - a past version, if the time index has no later change of the layer up to the requested time. The timeline is read
+//   instead if the tile has changed since the index was read.
 import { LRUCache } from 'lru-cache'
 import { ignoreRejection } from '../shared-work.js'
 import { EPOCH } from './entry.js'
 
 const guessDefaults = {
-  learn: 4, // answers for a layer and a time before anything is guessed
-  share: 0.6, // of the latest answers that have to be alike
-  weight: 1 / 4, // of an answer in that share
-  guessed: 200, // layers and times that are remembered
-  indexPause: 1000 // milliseconds before the time index is asked again
+  learn: 4, // answers for a layer and a time before the first guess
+  share: 0.6, // of the latest answers that must agree
+  weight: 1 / 4, // of the latest answer in that share
+  guessed: 200, // pairs of a layer and a time that are remembered
+  indexPause: 1000 // milliseconds before the time index is read again
 }
 
 /**
@@ -23,8 +23,8 @@ const guessDefaults = {
  * @property {number} heads share of heads among the latest
  * @property {string} time of the latest past version
  * @property {number} pasts share of this time among the latest
- * @property {{time: string | undefined, begun: number}} [newest] by the time index
- * @property {number} askedAt
+ * @property {{time: string | undefined, readNumber: number}} [newest] time of the newest change, by the time index
+ * @property {number} readAt
  */
 
 export class Guesses {
@@ -34,13 +34,13 @@ export class Guesses {
   /** @param {Pick<import('./index.js').Parts, 'cache' | 'reader' | 'limits'>} parts */
   constructor ({ cache, reader, limits }) {
     this.limits = { ...guessDefaults, ...limits }
-    const memoMethod = () => ({ count: 0, heads: 0, pasts: 0, time: '', askedAt: -Infinity })
+    const memoMethod = () => ({ count: 0, heads: 0, pasts: 0, time: '', readAt: -Infinity })
     this.#answers = new LRUCache({ max: this.limits.guessed, memoMethod })
     this.cache = cache
     this.reader = reader
   }
 
-  /** What a tile probably shows. @param {string} id of the head @param {string} end @returns {Guess | undefined} */
+  /** The most probable version. @param {string} id of the head @param {string} end @returns {Guess | undefined} */
   of (id, end) {
     const { learn, share } = this.limits
     const answers = this.#answers.get(keyOf(id, end))
@@ -51,7 +51,7 @@ export class Guesses {
     return this.#isNewest(answers, id, end) ? { id: `${id}@${time}`, time } : undefined
   }
 
-  /** Whether a guess is the answer. @param {Guess} guess @param {import('./entry.js').Entry} entry that was read */
+  /** Whether a guess is right. @param {Guess} guess @param {import('./entry.js').Entry} entry that was read */
   isRight (guess, entry, id, end) {
     if (guess.time === undefined) return entry.time !== EPOCH && entry.time <= end
     // something may have changed while it was read
@@ -69,22 +69,23 @@ export class Guesses {
     if (!current && time) answers.time = time
   }
 
-  /** Whether no version of a tile is newer up to then than the time of the others. @param {Answers} answers */
+  /** Whether a tile has no version between the guessed time and the requested one. @param {Answers} answers */
   #isNewest (answers, id, end) {
     const { newest, time } = answers
-    if (newest?.time === time && this.cache.changes.checkTimeline(id, newest?.begun ?? 0) === 'current') return true
+    const { changes } = this.cache
+    if (newest?.time === time && changes.checkTimeline(id, newest?.readNumber ?? 0) === 'current') return true
     const now = performance.now()
-    if (now - answers.askedAt >= this.limits.indexPause) {
-      answers.askedAt = now
-      ignoreRejection(this.#ask(answers, layerOf(id), end)) // without an index timelines are read
+    if (now - answers.readAt >= this.limits.indexPause) {
+      answers.readAt = now
+      ignoreRejection(this.#readNewest(answers, layerOf(id), end)) // without an index, timelines are read
     }
     return false
   }
 
-  async #ask (answers, layer, end) {
-    const begun = this.cache.changes.beginRead()
+  async #readNewest (answers, layer, end) {
+    const readNumber = this.cache.changes.beginRead()
     const time = await this.reader.newestTime(layer, end)
-    answers.newest = { time, begun }
+    answers.newest = { time, readNumber }
   }
 }
 

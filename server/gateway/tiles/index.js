@@ -1,9 +1,9 @@
 // The tiles of a store, at most a second behind it. Where the bytes of a tile come from:
 //   cache.js      memory, which follows the changes of the store
 //   reader.js     CouchDB, many tiles in one request
-//   ahead.js      CouchDB, before anybody asks: the surroundings of tiles that were not in memory
+//   ahead.js      CouchDB, in advance: the neighbours of tiles that were not in memory
 //   refresher.js  the upstream of a layer: refetches expired tiles, fetches missing ones, and stores them
-// as-of.js finds the version for osm@2023. routes/tile.js asks `peek` and then `get`, and sends the answer.
+// as-of.js finds the version for osm@2023. routes/tile.js calls `peek` and then `get`, and sends the answer.
 import { isAdministrative, tileId } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { Follower } from '../../../loader/store/follow.js'
@@ -17,14 +17,14 @@ import { Refresher } from './refresher.js'
  * - `hit`: from memory
  * - `miss`: from CouchDB
  * - `upstream`: fetched now
- * - `revalidated`: the upstream has just said that it is still the same
+ * - `revalidated`: the upstream has just confirmed that it is unchanged
  * - `stale`: expired
  * @typedef {'hit' | 'miss' | 'upstream' | 'revalidated' | 'stale'} Outcome
- * @typedef {{entry: import('./entry.js').Entry, outcome: Outcome | string}} Found
+ * @typedef {{entry: import('./entry.js').Entry, outcome: Outcome | string}} TileAnswer
  */
 
 /**
- * What the classes of this folder are made of.
+ * The objects that the classes of this folder work with.
  * @typedef {object} Parts
  * @property {import('../../../loader/store/index.js').Store} store
  * @property {import('../layers.js').Layers} layers
@@ -37,7 +37,7 @@ import { Refresher } from './refresher.js'
  * @property {any} metrics
  * @property {any} [log]
  * @property {{staleWhileRevalidate: number, staleIfError: number}} options seconds
- * @property {Record<string, any>} [limits] other than the defaults of the files in this folder
+ * @property {Record<string, any>} [limits] replace defaults of the files in this folder
  */
 
 export class TileService {
@@ -51,7 +51,7 @@ export class TileService {
   /**
    * @param {Pick<Parts, 'store' | 'layers' | 'upstreams' | 'memory' | 'metrics' | 'log' | 'options' | 'limits'> &
    *   {onAdministrative?: (id?: string) => void}} parts onAdministrative: called when a document about the running of
-   *   the store has changed; without an id, any may have
+   *   the store has changed; without an id, any document may have
    */
   constructor ({ store, layers, upstreams, memory, metrics, log, options, onAdministrative, limits = {} }) {
     this.layers = layers
@@ -61,7 +61,7 @@ export class TileService {
       limits,
       onChange: change => {
         if (isAdministrative(change.id)) return onAdministrative?.(change.id)
-        if (change.id.includes(':')) this.#cache.changed(change) // design documents are no tiles
+        if (change.id.includes(':')) this.#cache.changed(change) // design documents are not tiles
         layers.changed(change.id)
       },
       onReset: () => {
@@ -81,18 +81,18 @@ export class TileService {
     }
   }
 
-  /** Follows the store from now on. Nothing is kept in memory before. */
+  /** Starts to follow the store. Before that, no tile is kept in memory. */
   start () {
     return this.#follower.start()
   }
 
-  /** Stops, after storing what was fetched. */
+  /** Stops, after storing the fetched tiles. */
   async close () {
     await this.#follower.close()
     await this.#refresher.close()
   }
 
-  /** How the changes of the store are followed. */
+  /** The state of the follower, for metrics. */
   get following () {
     return this.#follower.state
   }
@@ -107,14 +107,14 @@ export class TileService {
    * A tile from memory that needs no read, or undefined. Nearly every request ends here: one look-up, one
    * comparison.
    * @param {string} [time] as written
-   * @returns {Found | undefined}
+   * @returns {TileAnswer | undefined}
    */
   peek (layer, z, x, y, time) {
     const hit = this.#peek(tileId(layer, z, x, y), time)
     return hit && this.#isKept(hit, layer, z, x, y, time) ? hit : undefined
   }
 
-  /** @returns {Found | undefined} */
+  /** @returns {TileAnswer | undefined} */
   #peek (id, time) {
     const end = time === undefined ? undefined : this.#asOf.endInFuture(time)
     if (time !== undefined && end === undefined) return this.#asOf.peek(id, time)
@@ -127,30 +127,30 @@ export class TileService {
   /**
    * A tile from memory, the store or the upstream.
    * @param {string} layer @param {number} z @param {number} x @param {number} y
-   * @param {string} [time] as written: the end of the period it names
-   * @param {{signal?: AbortSignal}} [options] signal: of the client; what others wait for goes on
-   * @returns {Promise<Found>}
+   * @param {string} [time] as written; it means the end of its period
+   * @param {{signal?: AbortSignal}} [options] signal: of the client; reads for others continue
+   * @returns {Promise<TileAnswer>}
    */
   async get (layer, z, x, y, time, { signal } = {}) {
     let answer
-    let missing
+    let missingError
     try {
       answer = await this.#get(layer, z, x, y, time, signal)
     } catch (error) {
       if (error.code !== 'TILE_NOT_FOUND') throw error
-      missing = error
+      missingError = error
     }
     if (!this.#isKept(answer, layer, z, x, y, time)) {
       throw new TilecouchError('NOT_KEPT', { id: tileId(layer, z, x, y), time })
     }
-    if (!answer) throw missing
+    if (!answer) throw missingError
     return answer
   }
 
   /**
-   * Whether the store keeps a tile as of a time. A head is right at any time from its own on, and an upstream has tiles
-   * that the store has not.
-   * @param {Found | undefined} answer
+   * Whether the store keeps a tile as of a time, by the limits of the layer. A head is valid from its own time on. An
+   * upstream has tiles that the store lacks.
+   * @param {TileAnswer | undefined} answer
    */
   #isKept (answer, layer, z, x, y, time) {
     const limits = this.layers.limitsOf(layer)
@@ -161,9 +161,9 @@ export class TileService {
     return Boolean(isHead && this.upstreams.of(this.layers.peek(layer))?.covers(z, x, y))
   }
 
-  /** @returns {Promise<Found>} */
+  /** @returns {Promise<TileAnswer>} */
   async #get (layer, z, x, y, time, signal) {
-    const document = await this.layers.find(layer) // may be missing: other programs write tiles without one
+    const document = await this.layers.find(layer) // may be missing: other programs may not write it
     const tile = { z, x, y }
     const id = tileId(layer, z, x, y)
     const end = time === undefined ? undefined : this.#asOf.endInFuture(time)
@@ -184,19 +184,19 @@ export class TileService {
    * The image of a document in the store, expired or not, without asking an upstream.
    * @param {string} id of a head or a past version
    * @param {{signal?: AbortSignal}} [options] signal: of the client
-   * @returns {Promise<Found | null>} null: there is no such document, or no image in it
+   * @returns {Promise<TileAnswer | null>} null: there is no such document, or no image in it
    */
   async stored (id, { signal } = {}) {
     const { entry, outcome } = await this.#read(id, signal)
     return entry?.bytes ? { entry, outcome } : null
   }
 
-  /** The newest version: of memory, of the store, or of the upstream where the store has none or an expired one. */
+  /** The newest version from memory or the store, or from the upstream if these have none or an expired one. */
   async #newest (id, tile, layer, signal) {
     const upstream = this.upstreams.of(layer)
     const { entry, outcome } = await this.#read(id, signal)
-    const isWanted = entry ? Date.now() >= entry.freshUntil : outcome === 'miss'
-    if (isWanted && upstream?.covers(tile.z, tile.x, tile.y)) {
+    const isFetchNeeded = entry ? Date.now() >= entry.freshUntil : outcome === 'miss'
+    if (isFetchNeeded && upstream?.covers(tile.z, tile.x, tile.y)) {
       return this.#refresher.get(layer, upstream, tile, entry, signal)
     }
     if (!entry?.bytes) throw new TilecouchError('TILE_NOT_FOUND', { id })
@@ -206,7 +206,7 @@ export class TileService {
   /**
    * A document in memory or in the store.
    * @returns {Promise<{entry: import('./entry.js').Entry | null, outcome: 'hit' | 'miss'}>} null: there is none. With
-   *   `hit`, the upstream had none either, a moment ago
+   *   `hit`, the upstream had no tile either, a moment ago
    */
   async #read (id, signal) {
     const cached = this.#cache.find(id)

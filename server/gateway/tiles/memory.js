@@ -1,8 +1,8 @@
 // A least-recently-used cache, bounded by bytes.
 import { LRUCache } from 'lru-cache'
 
-const ENTRY_BYTES = 1300 // an entry costs them besides its own, as measured: names, dates, links, the Buffer object
-const LARGEST_PART = 1 / 8 // of the limit that one entry may take; a larger one would push out too many others
+const ENTRY_BYTES = 1300 // measured overhead of an entry: names, dates, links, the Buffer object
+const LARGEST_PART = 1 / 8 // of the limit that one entry may take: a larger one would evict too many others
 
 const wholeBytes = bytes => Math.max(1, Math.floor(bytes))
 
@@ -24,7 +24,7 @@ export class Memory extends LRUCache {
     this.counts = counts
   }
 
-  /** That the entries cost, never more than maxBytes. */
+  /** Bytes that the entries take, never more than maxBytes. */
   get bytes () {
     return this.calculatedSize
   }

@@ -1,7 +1,7 @@
-// Reads tiles from CouchDB, many in one request: what is wanted in the same moment, or while other requests are under
-// way, is asked for together, and each document once, however many wait for it. Documents with their bytes come by
-// _bulk_get, small ones in JSON and large ones as multipart; timelines by ranges of the primary index, which is never
-// behind.
+// Reads tiles from CouchDB, many in one request. Reads that begin in the same moment, or while other requests are under
+// way, are sent together. A document is read once for all clients that wait. Documents with their bytes come from
+// _bulk_get, small ones in JSON and large ones as multipart. Timelines come from ranges of the primary index, which is
+// always up to date.
 import { noAnswer, winnerOf } from '../../../core/couch/answers.js'
 import { TILE_ATTACHMENT } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
@@ -12,39 +12,39 @@ import { Batches } from './batches.js'
 import { TRIES, readTimelines } from './timelines.js'
 
 const readerDefaults = {
-  most: 64, // tiles a request asks for at most
-  requests: 2, // under way at most: more would make each smaller, and a request costs the store as much as three tiles
-  busyWait: 1, // milliseconds to wait for more tiles while a request is under way: clients ask for the next tile
+  most: 64, // tiles in a request
+  requests: 2, // under way: more of them would be smaller, and a request costs the store as much as three tiles
+  busyWait: 1, // milliseconds to wait for more tiles while a request is under way: clients request the next tile
   attempts: 3, // reads of a tile that keeps changing while it is read
-  pause: 50, // milliseconds before something is read again that was older than what is known
-  splits: 24, // more requests that a failed one may cost, to find the one tile in it that cannot be read
+  pause: 50, // milliseconds before a second read, if the first one returned an outdated state
+  splits: 24, // further requests after a failed one, to find the tile in it that cannot be read
   inline: 12000, // bytes of an average tile up to which JSON with base64 costs both sides less than multipart
-  inlineAll: 400000, // the same of all tiles of a request: CouchDB builds all of the JSON before it sends any
-  unpacked: 64e6, // bytes that everything packed in an answer may become
-  maxBytes: 4e6, // bytes of an answer, going by the average tile
-  indexTimeout: 25000, // milliseconds for the time index, which may have to be brought up to date: nobody waits for it
+  inlineAll: 400000, // the same limit for all tiles of a request: CouchDB builds the JSON completely first
+  unpacked: 64e6, // bytes of all compressed tiles of an answer, after unpacking
+  maxBytes: 4e6, // bytes of an answer, estimated from the average tile
+  indexTimeout: 25000, // milliseconds for the time index, which may have to be updated first: no client waits for it
   timeout: 10000, // milliseconds without an answer of the store
   retries: 2, // repetitions of a request that met a lost connection or a busy server
-  slow: 1000, // milliseconds of a request after which nothing is read ahead for some time, as after a failure
-  rest: 10000 // milliseconds of that time
+  slow: 1000, // milliseconds of a slow request: read-ahead pauses after it, as after a failure
+  rest: 10000 // milliseconds of that pause
 }
 
 /**
  * @typedef {import('../../../loader/store/couch.js').Couch} Couch
  * @typedef {{id: string, time: string, current: boolean}} Moment a version on the timeline of a tile
- * @typedef {{timeout?: number, retries?: number, anonymous?: boolean}} How anonymous: without the name and password
+ * @typedef {{timeout?: number, retries?: number, anonymous?: boolean}} ReadOptions anonymous: without credentials
  * @typedef {import('./ahead.js').Block} Block for which something is read ahead
  */
 
 export class StoreReader {
   #credentials = new AnonymousFirst()
   #restUntil = 0
-  average = 20000 // bytes of a tile, as lately seen
+  average = 20000 // bytes of a tile, a moving average
 
   /**
    * @param {{couch: Couch}} store @param {object} options
    * @param {Pick<import('./cache.js').TileCache, 'changes' | 'takeDocument' | 'takeTimeline'> &
-   *   Partial<Pick<import('./cache.js').TileCache, 'onUse'>>} options.cache makes the answer of what was read
+   *   Partial<Pick<import('./cache.js').TileCache, 'onUse'>>} options.cache turns documents and timelines into answers
    * @param {Pick<import('../metrics.js').Metrics, 'storeRead'>} [options.metrics]
    * @param {Partial<typeof readerDefaults>} [options.limits]
    * @param {typeof readDocuments} [options.readDocuments]
@@ -54,7 +54,7 @@ export class StoreReader {
     this.metrics = metrics
     this.limits = { ...readerDefaults, ...limits }
     const { changes } = cache
-    /** By the ids of heads and past versions. */
+    /** Reads documents by the ids of heads and past versions. */
     this.documents = new SharedReads(changes, {
       limits: this.limits,
       most: () => Math.floor(this.limits.maxBytes / this.average),
@@ -64,20 +64,20 @@ export class StoreReader {
         const docs = await this.#request(readDocs, ids, { inline })
         return this.#measure(await unpackAll(docs, this.limits.unpacked))
       },
-      check: (id, doc, begun) => changes.check(id, doc?._rev ?? null, begun),
+      check: (id, doc, readNumber) => changes.check(id, doc?._rev ?? null, readNumber),
       take: (id, doc, isCurrent, block) => cache.takeDocument(id, doc, isCurrent, block),
       onUse: (block, id) => cache.onUse?.(block, id)
     })
-    /** By the ids of heads. */
+    /** Reads timelines by the ids of heads. */
     this.timelines = new SharedReads(changes, {
       limits: this.limits,
       read: ids => this.#request(readTimelines, ids),
-      check: (id, moments, begun) => changes.checkTimeline(id, begun),
+      check: (id, moments, readNumber) => changes.checkTimeline(id, readNumber),
       take: (id, moments, isCurrent, block) => cache.takeTimeline(id, moments, isCurrent, block)
     })
   }
 
-  /** Whether the store has answered, and quickly, for some time. */
+  /** Whether the latest requests to the store were quick and successful. */
   get isQuick () {
     return performance.now() >= this.#restUntil
   }
@@ -94,18 +94,18 @@ export class StoreReader {
    */
   async newestTime (layer, end) {
     const query = { reduce: false, descending: true, startkey: [layer, end, {}], endkey: [layer], limit: 1 }
-    const how = { retries: 0, timeout: this.limits.indexTimeout }
-    const ask = anonymous => this.couch.queries(BY_TIME, [query], undefined, { ...how, anonymous })
-    const [[row]] = await this.#credentials.read(ask)
+    const options = { retries: 0, timeout: this.limits.indexTimeout }
+    const send = anonymous => this.couch.queries(BY_TIME, [query], undefined, { ...options, anonymous })
+    const [[row]] = await this.#credentials.read(send)
     return row?.key[1]
   }
 
-  async #request (read, ids, how = {}) {
+  async #request (read, ids, options = {}) {
     const { timeout, retries } = this.limits
     const start = performance.now()
     let failed = true
     try {
-      const send = anonymous => read(this.couch, ids, { ...how, anonymous, timeout, retries })
+      const send = anonymous => read(this.couch, ids, { ...options, anonymous, timeout, retries })
       const values = await this.#credentials.read(send)
       failed = false
       return values
@@ -140,9 +140,9 @@ export class StoreReader {
  * @property {Block} [block] read-ahead: no client is waiting for it
  */
 
-/** Reads of single things that share requests. */
+/** Reads of single documents or timelines, which share requests. */
 class SharedReads {
-  /** @type {Map<string, Job>} everything that is wanted */
+  /** @type {Map<string, Job>} pending reads by id */
   #jobs = new Map()
   /** @type {Batches<Job>} */
   #batches
@@ -150,12 +150,12 @@ class SharedReads {
   /**
    * @param {import('./recent-changes.js').RecentChanges} changes @param {object} options
    * @param {typeof readerDefaults} options.limits
-   * @param {() => number} [options.most] of a request, besides `limits.most`
-   * @param {(ids: string[]) => Promise<Map<string, any>>} options.read an error in place of a value concerns that one
-   *   alone
-   * @param {(id: string, value: any, begun: number) => import('./recent-changes.js').Verdict} options.check
+   * @param {() => number} [options.most] ids in a request, besides `limits.most`
+   * @param {(ids: string[]) => Promise<Map<string, any>>} options.read an error in place of a value concerns that id
+   *   only
+   * @param {(id: string, value: any, readNumber: number) => import('./recent-changes.js').Verdict} options.check
    * @param {(id: string, value: any, isCurrent: boolean, block?: Block) => any} options.take makes the answer
-   * @param {(block: Block, id: string) => void} [options.onUse] somebody asks for what is being read ahead
+   * @param {(block: Block, id: string) => void} [options.onUse] a client requests an id that is being read ahead
    */
   constructor (changes, options) {
     this.changes = changes
@@ -171,13 +171,13 @@ class SharedReads {
   }
 
   /**
-   * @param {AbortSignal} [signal] of the client: what all clients have left before it was asked for is not asked for
+   * @param {AbortSignal} [signal] of the client: if all clients leave before the request is sent, the id is not read
    * @returns {Promise<any>}
    */
   get (id, signal) {
     const job = this.#jobs.get(id) ?? this.#create(id)
     job.waiting++
-    if (job.block) { // somebody waits for it from now on
+    if (job.block) { // a client waits for it from now on
       this.options.onUse?.(job.block, id)
       job.block = undefined
       this.#batches.hurry(job)
@@ -188,7 +188,7 @@ class SharedReads {
     return waitFor(job.promise, signal).finally(() => signal?.removeEventListener('abort', leave))
   }
 
-  /** The same, while nobody waits for it. @param {string} id @param {Block} block @returns {Promise<any>} */
+  /** Reads an id for which no client waits yet. @param {string} id @param {Block} block @returns {Promise<any>} */
   getAhead (id, block) {
     return (this.#jobs.get(id) ?? this.#create(id, block)).promise
   }
@@ -204,7 +204,7 @@ class SharedReads {
   }
 
   async #read (jobs, splits) {
-    const begun = this.changes.beginRead()
+    const readNumber = this.changes.beginRead()
     let values
     try {
       values = await this.options.read(jobs.map(({ id }) => id))
@@ -217,30 +217,30 @@ class SharedReads {
       await this.#read(jobs.slice(0, half), splits)
       return this.#read(jobs.slice(half), splits)
     }
-    for (const job of jobs) this.#settle(job, values.get(job.id), begun)
+    for (const job of jobs) this.#settle(job, values.get(job.id), readNumber)
   }
 
-  /** In the turn in which the answer came, so that no change can be reported between reading and keeping. */
-  #settle (job, value, begun) {
+  /** Runs in the same turn as the answer, so that no change can be reported between reading and keeping. */
+  #settle (job, value, readNumber) {
     const { check, take, limits } = this.options
     if (value instanceof Error) return this.#fail(job, value)
     if (value === undefined) {
       return this.#fail(job, new TilecouchError('BAD_ANSWER', { url: job.id, why: 'it is missing' }))
     }
     try {
-      const verdict = check(job.id, value, begun)
+      const verdict = check(job.id, value, readNumber)
       if (verdict === 'current' || ++job.attempts >= limits.attempts) {
         const answer = take(job.id, value, verdict === 'current', job.block)
         this.#jobs.delete(job.id)
         job.resolve(answer)
-      } else if (verdict === 'outdated') this.#again(job)
-      else setTimeout(() => this.#again(job), limits.pause)
+      } else if (verdict === 'outdated') this.#requeue(job)
+      else setTimeout(() => this.#requeue(job), limits.pause)
     } catch (error) {
       this.#fail(job, error)
     }
   }
 
-  #again (job) {
+  #requeue (job) {
     if (job.waiting > 0) this.#batches.add(job)
     else this.#jobs.delete(job.id)
   }
@@ -255,18 +255,18 @@ class SharedReads {
 const STORE_ERRORS = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'DATABASE_NOT_FOUND', 'ABORTED', 'DISK_FULL'])
 const BUSY = new Set([429, 502, 503, 504])
 
-/** Whether one tile among many may be why a request failed: then it is looked for, and the others are read. */
+/** Whether a single tile may have made a request fail. Then the request is split to find it. */
 const mayConcernOne = error => !STORE_ERRORS.has(error.code) && !BUSY.has(error.details?.status)
 
 /**
- * Documents with the bytes of their attachments; null where there is none.
- * @param {Couch} couch @param {any} ids @param {How & {inline?: boolean}} [how] inline: in JSON
+ * Reads documents with the bytes of their attachments; null: there is no such document.
+ * @param {Couch} couch @param {any} ids @param {ReadOptions & {inline?: boolean}} [options] inline: in JSON
  * @returns {Promise<Map<string, any>>}
  */
-export async function readDocuments (couch, ids, { inline, ...how } = {}) {
+export async function readDocuments (couch, ids, { inline, ...options } = {}) {
   const accept = inline ? { accept: 'application/json' } : {}
-  const reading = { ...how, attachments: true, packed: true, ...accept, limits: TRIES }
-  const { leaves, failed } = await couch.tryLeaves(ids, reading)
+  const requestOptions = { ...options, attachments: true, packed: true, ...accept, limits: TRIES }
+  const { leaves, failed } = await couch.tryLeaves(ids, requestOptions)
   return new Map(ids.map(id => {
     if (failed.has(id)) return [id, noAnswer(couch.url, [id], failed.get(id))]
     const winner = winnerOf(leaves.get(id))
@@ -275,17 +275,18 @@ export async function readDocuments (couch, ids, { inline, ...how } = {}) {
 }
 
 /**
- * CouchDB packs what it takes for text, whatever is in it, and a writer can store what is packed already.
+ * Unpacks tiles that are compressed. CouchDB compresses types that it takes for text, and a writer can store compressed
+ * bytes.
  * @param {Map<string, any>} docs @param {number} most bytes
  */
 async function unpackAll (docs, most) {
-  let left = most
+  let remainingBytes = most
   for (const [id, doc] of docs) {
     const tile = doc?._attachments?.[TILE_ATTACHMENT]
     if (tile?.encoding !== 'gzip') continue
     try {
-      tile.data = await unpack(tile.data, { limit: left })
-      left -= tile.data.length
+      tile.data = await unpack(tile.data, { limit: remainingBytes })
+      remainingBytes -= tile.data.length
     } catch (error) {
       docs.set(id, new TilecouchError('BAD_ANSWER', { url: id, why: error.message }, { cause: error }))
     }
@@ -293,29 +294,29 @@ async function unpackAll (docs, most) {
   return docs
 }
 
-const REFUSED = 600000 // milliseconds in which a store that refused a reader without a name is asked with it at once
+const REFUSED = 600000 // milliseconds after a refusal, during which requests are sent with credentials at once
 
-/** Failures that a name and password may avoid. Proxies have pages of their own for those who have none. */
+/** Failures that credentials may avoid. Proxies may send their own pages to clients without credentials. */
 const REFUSALS = new Set(['UNAUTHORIZED', 'FORBIDDEN', 'BAD_ANSWER'])
-const STATUSES = new Set([301, 302, 303, 307, 308, 405, 407])
+const REFUSAL_STATUSES = new Set([301, 302, 303, 307, 308, 405, 407])
 
 /**
- * Reads a store without the gateway's name and password while it lets everybody read: to check them costs CouchDB 0.2
- * ms a request. What is refused is asked again with them, so that a store may be closed at any time.
+ * Reads a public store without the gateway's credentials: checking them costs CouchDB 0.2 ms a request. A refused read
+ * is repeated with credentials, so that an operator may close a store at any time.
  */
 export class AnonymousFirst {
-  #until = 0
+  #credentialsUntil = 0
 
   /** @template T @param {(anonymous: boolean) => Promise<T>} read @returns {Promise<T>} */
   async read (read) {
-    if (Date.now() < this.#until) return read(false)
+    if (Date.now() < this.#credentialsUntil) return read(false)
     try {
       return await read(true)
     } catch (error) {
-      if (!REFUSALS.has(error.code) && !STATUSES.has(error.details?.status)) throw error
+      if (!REFUSALS.has(error.code) && !REFUSAL_STATUSES.has(error.details?.status)) throw error
     }
     const answer = await read(false)
-    this.#until = Date.now() + REFUSED
+    this.#credentialsUntil = Date.now() + REFUSED
     return answer
   }
 }

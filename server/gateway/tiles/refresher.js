@@ -1,6 +1,6 @@
-// Refetches expired tiles from the upstream of their layer, and fetches missing ones: once for all clients that wait.
-// The new tiles are stored. Meanwhile an expired tile is shown, for as long as staleWhileRevalidate and staleIfError
-// allow. A fetch goes on when its clients have left, since the upstream has done the work.
+// Fetches expired and missing tiles from the upstream of their layer, once for all clients that wait, and stores them.
+// Meanwhile clients get the expired tile, for as long as staleWhileRevalidate and staleIfError allow. A fetch continues
+// when its clients have left, since the upstream has done the work.
 import { now as currentTime, tileId } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { saveAnswer } from '../../../loader/load/upstream/save.js'
@@ -13,14 +13,14 @@ const refreshDefaults = {
   upstreamTimeout: 5000, // milliseconds for an upstream before a tile that expired long ago is shown
   rest: 10000, // milliseconds before an upstream is asked again for a tile after a failure
   storeTimeout: 3000, // milliseconds for the store to take a tile, before clients get it anyway
-  unstored: 500, // fetches that may wait for the store: further tiles are answered and not stored
-  closing: 10000 // milliseconds for what is under way when the gateway stops
+  unstored: 500, // fetches that may wait for the store: further tiles are answered but not stored
+  closing: 10000 // milliseconds for fetches and writes under way when the gateway stops
 }
 
 /** @typedef {Map<string, Entry>} Entries by the ids of heads */
 
 export class Refresher {
-  /** Under way, by the key of what is fetched together. @type {Map<string, Promise<Entries>>} */
+  /** Fetches under way, by the key of the tiles that are fetched together. @type {Map<string, Promise<Entries>>} */
   #fetches = new Map()
   /** @type {Set<Promise<Entries>>} */
   #storing = new Set()
@@ -46,41 +46,41 @@ export class Refresher {
    * @param {import('../layers.js').Layer} layer @param {import('./upstreams.js').Upstream} upstream
    * @param {{z: number, x: number, y: number}} tile @param {Entry | null} entry in the store
    * @param {AbortSignal} [signal] of the client
-   * @returns {Promise<import('./index.js').Found>}
+   * @returns {Promise<import('./index.js').TileAnswer>}
    */
   async get (layer, upstream, tile, entry, signal) {
     if (entry?.bytes) return this.#getExpired(layer, upstream, tile, entry, signal)
     const id = tileId(layer.layer, tile.z, tile.x, tile.y)
-    const fetched = (await waitFor(this.#fetchOnce(layer, upstream, tile, entry), signal)).get(id)
-    if (!fetched?.bytes) throw new TilecouchError('TILE_NOT_FOUND', { id })
-    return { entry: fetched, outcome: 'upstream' }
+    const newEntry = (await waitFor(this.#fetchOnce(layer, upstream, tile, entry), signal)).get(id)
+    if (!newEntry?.bytes) throw new TilecouchError('TILE_NOT_FOUND', { id })
+    return { entry: newEntry, outcome: 'upstream' }
   }
 
-  /** An expired tile: shown at once while it is fetched again, unless it expired too long ago. @param {Entry} entry */
+  /** Answers an expired tile at once while it is fetched again, unless it expired long ago. @param {Entry} entry */
   async #getExpired (layer, upstream, tile, entry, signal) {
     const now = Date.now()
     const age = now - entry.expiresAt
     const stale = { entry, outcome: 'stale' }
     if (now < entry.retryAt && age <= this.staleIfError) return stale
-    const fetch = ignoreRejection(this.#fetchOnce(layer, upstream, tile, entry).catch(error => {
+    const fetching = ignoreRejection(this.#fetchOnce(layer, upstream, tile, entry).catch(error => {
       entry.retryAt = Date.now() + this.limits.rest
       throw error
     }))
     if (age <= this.staleWhileRevalidate) return stale
     try {
-      const waited = waitFor(fetch, signal)
+      const waited = waitFor(fetching, signal)
       const entries = await (age <= this.staleIfError ? waitAtMost(waited, this.limits.upstreamTimeout) : waited)
-      const fetched = entries?.get(entry.id)
-      // too late, or the upstream has no such tile any more: ours is the last one
-      if (!fetched?.bytes) return stale
-      return { entry: fetched, outcome: fetched.etag === entry.etag ? 'revalidated' : 'upstream' }
+      const newEntry = entries?.get(entry.id)
+      // too late, or the upstream no longer has the tile
+      if (!newEntry?.bytes) return stale
+      return { entry: newEntry, outcome: newEntry.etag === entry.etag ? 'revalidated' : 'upstream' }
     } catch (error) {
       if (error.code === 'ABORTED' || age > this.staleIfError) throw error
       return stale
     }
   }
 
-  /** @returns {Promise<Entries>} everything that was fetched; without the tile when there is none */
+  /** @returns {Promise<Entries>} all fetched tiles; this tile is not among them if the upstream has none */
   #fetchOnce (layer, upstream, tile, entry) {
     const { key } = upstream.groupOf(tile.z, tile.x, tile.y)
     return joinTask(this.#fetches, key, () => this.#fetch(layer, upstream, tile, entry))
@@ -88,25 +88,25 @@ export class Refresher {
 
   async #fetch (layer, upstream, tile, entry) {
     if (this.#stop.signal.aborted) throw new TilecouchError('ABORTED')
-    const begun = this.cache.changes.beginRead()
-    const answer = await this.#ask(layer, upstream, tile, entry)
+    const readNumber = this.cache.changes.beginRead()
+    const answer = await this.#fetchAnswer(layer, upstream, tile, entry)
     if (answer.kind === 'missing') {
       if (!entry) this.cache.setMissing(tileId(layer.layer, tile.z, tile.x, tile.y), answer.until)
       return new Map()
     }
-    const fetched = { layer, answer, tile, entry, begun, time: currentTime() }
-    const isSlow = why => new TilecouchError('UNREACHABLE', { url: this.#queue.url, why })
+    const fetchResult = { layer, answer, tile, entry, readNumber, time: currentTime() }
+    const slowError = why => new TilecouchError('UNREACHABLE', { url: this.#queue.url, why })
     if (this.#storing.size >= this.limits.unstored) {
-      return this.#unstored(fetched, isSlow('too many tiles wait to be stored'))
+      return this.#unstoredEntries(fetchResult, slowError('too many tiles wait to be stored'))
     }
-    const storing = this.#store(fetched)
+    const storing = this.#store(fetchResult)
     this.#storing.add(storing)
     storing.finally(() => this.#storing.delete(storing))
     const stored = await waitAtMost(storing, this.limits.storeTimeout)
-    return stored ?? this.#unstored(fetched, isSlow('storing takes long'))
+    return stored ?? this.#unstoredEntries(fetchResult, slowError('storing takes long'))
   }
 
-  async #ask (layer, upstream, tile, entry) {
+  async #fetchAnswer (layer, upstream, tile, entry) {
     const start = performance.now()
     let outcome = 'failed'
     try {
@@ -125,70 +125,71 @@ export class Refresher {
   }
 
   /** Never fails: a tile that cannot be stored is answered anyway. @returns {Promise<Entries>} */
-  async #store (fetched) {
-    const { layer, answer, entry, time } = fetched
-    // a tile that is in memory only is no head
-    const stored = entry?.rev === null ? undefined : entry
-    const head = stored && headOf(stored)
-    let kept
+  async #store (fetchResult) {
+    const { layer, answer, entry, time } = fetchResult
+    // without a revision, the tile is only in memory, and no head
+    const storedEntry = entry?.rev === null ? undefined : entry
+    const head = storedEntry && headOf(storedEntry)
+    let savedTiles
     try {
-      kept = await saveAnswer(/** @type {any} */ (this.#queue), layer, answer, { head, now: time })
+      savedTiles = await saveAnswer(/** @type {any} */ (this.#queue), layer, answer, { head, now: time })
     } catch (error) {
-      return this.#unstored(fetched, error)
+      return this.#unstoredEntries(fetchResult, error)
     }
-    const entries = /** @type {any[]} */ (await Promise.all(kept.map(tile => this.#entryOf(tile, fetched))))
-    return new Map(entries.filter(now => now).map(now => [now.id, now]))
+    const newEntries = await Promise.all(savedTiles.map(tile => this.#entryOf(tile, fetchResult)))
+    return new Map(/** @type {any[]} */ (newEntries).filter(Boolean).map(newEntry => [newEntry.id, newEntry]))
   }
 
   /** The entry for one tile of an answer, after storing it. */
-  async #entryOf (tile, { answer, tile: asked, entry, begun }) {
+  async #entryOf (tile, { answer, tile: requestedTile, entry, readNumber }) {
     const { id, outcome, failure } = tile
-    const unstored = () => tile.bytes && new Entry({ ...tile, rev: null, origin: answer.origin })
+    const unstoredEntry = () => tile.bytes && new Entry({ ...tile, rev: null, origin: answer.origin })
     if (outcome === 'failed') {
       this.#logUnstored(id, failure)
-      const made = unstored()
-      return made && this.cache.takeWritten(made, begun)
+      const newEntry = unstoredEntry()
+      return newEntry && this.cache.takeWritten(newEntry, readNumber)
     }
     if (outcome === 'overtaken') {
-      const isAsked = tile.z === asked.z && tile.x === asked.x && tile.y === asked.y
-      if (!isAsked) return undefined // others are read when a client asks for them
+      const { z, x, y } = requestedTile
+      const isRequested = tile.z === z && tile.x === x && tile.y === y
+      if (!isRequested) return undefined // other tiles are read when a client requests them
       return this.reader.documents.get(id).catch(error => {
         // there is a tile, even if it cannot be read: show the previous one, or the one just fetched
-        const shown = entry ?? unstored()
-        if (!shown) throw error
-        return shown
+        const fallback = entry ?? unstoredEntry()
+        if (!fallback) throw error
+        return fallback
       })
     }
     this.counts.stored++
     const entryBefore = entry?.id === id ? entry : this.cache.entry(id)
     const bytes = tile.bytes ?? (entryBefore?.digest === tile.digest ? entryBefore?.bytes : undefined)
     const content = { ...tile, bytes, type: tile.type ?? entryBefore?.type, origin: answer.origin }
-    return bytes ? this.cache.takeWritten(new Entry(content), begun) : undefined
+    return bytes ? this.cache.takeWritten(new Entry(content), readNumber) : undefined
   }
 
-  /** The entries of an answer that the store has not taken. @returns {Entries} */
-  #unstored ({ layer, answer, entry, begun, time }, { code, message }) {
+  /** The entries of an answer that the store did not accept. @returns {Entries} */
+  #unstoredEntries ({ layer, answer, entry, readNumber, time }, { code, message }) {
     this.#logUnstored(layer.layer, { code, reason: message })
     if (answer.kind === 'unchanged') {
       if (!entry?.bytes) return new Map()
       // fresh in memory again: the upstream is not asked with every request
       const content = { ...entry, digest: entry.digest, rev: null, expires: answer.expires }
-      return new Map([[entry.id, this.cache.takeWritten(new Entry(content), begun)]])
+      return new Map([[entry.id, this.cache.takeWritten(new Entry(content), readNumber)]])
     }
     const { expires, origin } = answer
     return new Map(answer.tiles.map(({ z, x, y, bytes, type }) => {
       const id = tileId(layer.layer, z, x, y)
       const content = { id, rev: null, time: answer.lastModified ?? time, stored: time, expires, origin, type, bytes }
-      return [id, this.cache.takeWritten(new Entry(content), begun)]
+      return [id, this.cache.takeWritten(new Entry(content), readNumber)]
     }))
   }
 
-  #logUnstored (what, { code, reason }) {
+  #logUnstored (name, { code, reason }) {
     this.counts.unstored++
-    this.log.write('error', code, { what, code, reason }, 'a tile that was fetched could not be stored')
+    this.log.write('error', code, { what: name, code, reason }, 'a tile that was fetched could not be stored')
   }
 
-  /** Lets fetches under way end, and stores what was fetched; for a limited time. */
+  /** Waits until fetches under way have ended and their tiles are stored, for a limited time. */
   async close () {
     const ended = (async () => {
       await Promise.allSettled(this.#fetches.values())
@@ -196,12 +197,12 @@ export class Refresher {
       await Promise.allSettled(this.#storing)
       await this.#queue.drain()
     })()
-    const late = setTimeout(() => {
+    const timer = setTimeout(() => {
       this.#stop.abort()
       this.#giveUp.abort()
     }, this.limits.closing)
     await ended
-    clearTimeout(late)
+    clearTimeout(timer)
   }
 }
 

@@ -1,9 +1,9 @@
-// The store for writers of single tiles: their writes, extensions and look-ups are sent together. It has the
-// methods of Store that loader/load/upstream/save.js uses.
+// Sends the writes, extensions and look-ups of single tiles to the store together. It has the methods of Store that
+// loader/load/upstream/save.js uses.
 import { copyError } from '../shared-work.js'
 import { Batches } from './batches.js'
 
-const options = {
+const queueDefaults = {
   wait: 10, // milliseconds that writes wait for others
   most: 200, // tiles that are written together
   atOnce: 2 // writes under way
@@ -14,7 +14,7 @@ export class StoreQueue {
   #extensions
   #docs
 
-  /** @param {import('../../../loader/store/index.js').Store} store @param {AbortSignal} signal gives up what goes on */
+  /** @param {import('../../../loader/store/index.js').Store} store @param {AbortSignal} signal aborts the requests */
   constructor (store, signal) {
     this.url = store.url
     this.#writes = new CallQueue(calls => writeAll(store, calls, signal))
@@ -48,18 +48,21 @@ export class StoreQueue {
   }
 }
 
-/** Calls that are made together, each with its own answer. @extends {Batches<any>} */
+/** Calls that are sent together, each with its own answer. @extends {Batches<any>} */
 class CallQueue extends Batches {
-  /** @param {(calls: any[]) => Promise<any[]>} send answers for each call @param {Partial<typeof options>} [others] */
-  constructor (send, others) {
+  /**
+   * @param {(calls: any[]) => Promise<any[]>} send returns one answer for each call
+   * @param {Partial<typeof queueDefaults>} [options]
+   */
+  constructor (send, options) {
     super(async calls => {
       try {
         const answers = await send(calls.map(({ call }) => call))
-        calls.forEach(({ resolve }, at) => resolve(answers[at]))
+        calls.forEach(({ resolve }, index) => resolve(answers[index]))
       } catch (error) {
         for (const { reject } of calls) reject(copyError(error))
       }
-    }, { ...options, ...others })
+    }, { ...queueDefaults, ...options })
   }
 
   call (call, weight) {
@@ -67,7 +70,7 @@ class CallQueue extends Batches {
   }
 }
 
-/** One write for each second in which something was fetched. */
+/** Makes one write for each second in which tiles were fetched. */
 async function writeAll (store, calls, signal) {
   const bySecond = new Map()
   for (const call of calls) bySecond.set(call.stored, [...bySecond.get(call.stored) ?? [], call])

@@ -1,32 +1,33 @@
-// The versions of tiles, by ranges of the primary index, which is never behind. A range costs CouchDB as much as the
-// rows of twenty tiles, so that tiles that follow each other in a column share one.
+// Reads the timelines of tiles from ranges of the primary index, which is always up to date. A range costs CouchDB as
+// much as the rows of twenty tiles, so tiles that follow each other in a column share a range.
 import { askEach, noAnswer, winnerOf } from '../../../core/couch/answers.js'
 import { compareIds, headId, isExactTime, parseTileId, pastRange, timeline } from '../../../core/index.js'
 
-/** A client waits: what has no answer is not asked for long. */
+/** Few retries: a client waits. */
 export const TRIES = { tries: 3, firstDelay: 20 }
 
-const TOGETHER = 4 // tiles at most whose heads are read with their pasts: _bulk_get reads more at half the price
-const GAP = 2 // rows at most from a tile to the next one that shares its range
+const TOGETHER = 4 // most tiles whose heads are read with their past: for more tiles, _bulk_get costs half
+const GAP = 2 // rows from a tile to the next one that may share its range
 
 /** @typedef {import('./reader.js').Moment} Moment */
 
 /**
  * The versions of tiles, oldest first, by the ids of their heads.
- * @param {import('./reader.js').Couch} couch @param {string[]} ids @param {import('./reader.js').How} [how]
+ * @param {import('./reader.js').Couch} couch @param {string[]} ids @param {import('./reader.js').ReadOptions} [options]
  * @returns {Promise<Map<string, Moment[] | Error>>}
  */
-export async function readTimelines (couch, ids, how = {}) {
-  const { rows, failed } = await askEach(ids, async left => {
-    const runs = runsOf(left)
-    const { headOf, pasts } = await (left.length > TOGETHER ? readApart : readTogether)(couch, left, runs, how)
-    return runs.flatMap((run, at) => {
-      const { rows: past, error = past ? undefined : 'no rows', reason } = pasts[at] ?? {}
+export async function readTimelines (couch, ids, options = {}) {
+  const { rows, failed } = await askEach(ids, async pendingIds => {
+    const runs = runsOf(pendingIds)
+    const read = pendingIds.length > TOGETHER ? readApart : readTogether
+    const { headOf, pasts } = await read(couch, pendingIds, runs, options)
+    return runs.flatMap((run, index) => {
+      const { rows: pastRows, error = pastRows ? undefined : 'no rows', reason } = pasts[index] ?? {}
       const byHead = new Map(run.map(id => [id, /** @type {string[]} */ ([])]))
-      for (const row of past ?? []) byHead.get(headId(row.id))?.push(row.id)
+      for (const row of pastRows ?? []) byHead.get(headId(row.id))?.push(row.id)
       return run.flatMap(id => {
         const head = headOf(id)
-        return head && pasts[at] ? { id, error, reason, ...head, past: byHead.get(id) } : []
+        return head && pasts[index] ? { id, error, reason, ...head, past: byHead.get(id) } : []
       })
     })
   }, { limits: TRIES })
@@ -36,28 +37,28 @@ export async function readTimelines (couch, ids, how = {}) {
   return new Map(ids.map(id => [id, answerOf(id)]))
 }
 
-// Heads are read before their pasts: the content of a head that is overwritten in between is in the past by then.
+// Heads are read before their past: if a head is overwritten in between, its content is then in the past.
 
-/** In one request. */
-async function readTogether (couch, ids, runs, how) {
-  const [heads, ...pasts] = await couch.tryRanges([{ keys: ids, include_docs: true }, ...runs.map(rangeOf)], how)
+/** Reads heads and past in one request. */
+async function readTogether (couch, ids, runs, options) {
+  const [heads, ...pasts] = await couch.tryRanges([{ keys: ids, include_docs: true }, ...runs.map(rangeOf)], options)
   // by key, not by position: for a single missing key CouchDB answers with an error instead of a row
   const byKey = new Map(heads?.rows?.map(row => [row.key, row]))
-  const isOnlyOne = ids.length === 1 && heads?.rows && !heads.error
+  const isSingleId = ids.length === 1 && heads?.rows && !heads.error
   return {
     pasts,
     headOf: id => {
-      const head = /** @type {any} */ (byKey.get(id)) ?? (isOnlyOne ? { error: 'not_found' } : undefined)
+      const head = /** @type {any} */ (byKey.get(id)) ?? (isSingleId ? { error: 'not_found' } : undefined)
       return head && (head.error && head.error !== 'not_found' ? failureOf(head) : { doc: head.doc })
     }
   }
 }
 
-/** In two requests. */
-async function readApart (couch, ids, runs, how) {
-  const { leaves, failed } = await couch.tryLeaves(ids, { ...how, limits: { tries: 1 } })
+/** Reads heads and past in two requests. */
+async function readApart (couch, ids, runs, options) {
+  const { leaves, failed } = await couch.tryLeaves(ids, { ...options, limits: { tries: 1 } })
   return {
-    pasts: await couch.tryRanges(runs.map(rangeOf), how),
+    pasts: await couch.tryRanges(runs.map(rangeOf), options),
     headOf: id => failed.has(id) ? failureOf(failed.get(id)) : { doc: winnerOf(leaves.get(id)) }
   }
 }
@@ -66,7 +67,7 @@ const failureOf = ({ error, reason }) => ({ error, reason })
 
 const rangeOf = run => ({ startkey: pastRange(run[0]).startkey, endkey: pastRange(run[run.length - 1]).endkey })
 
-/** The ids of heads whose tiles share a range, in its order. */
+/** Groups the ids of heads by shared range, in the order of the range. */
 function runsOf (ids) {
   const tiles = ids.map(id => ({ id, ...parseTileId(id) }))
   tiles.sort((a, b) => compareIds(a.layer, b.layer) || a.z - b.z || a.x - b.x || a.y - b.y)
@@ -81,7 +82,7 @@ function runsOf (ids) {
   return runs
 }
 
-/** Whether little else lies between the ids of two tiles. */
+/** Whether few other ids lie between the ids of two tiles. */
 function areNear (a, b) {
   if (a.layer !== b.layer || a.z !== b.z || a.x !== b.x || b.y - a.y > GAP) return false
   // between osm:4:7:1 and osm:4:7:2 are osm:4:7:10 to 15
@@ -93,7 +94,7 @@ function timelineOf (id, { doc, past }) {
   const moments = []
   for (const version of past) {
     const time = version.slice(id.length + 1)
-    // any other id is no version
+    // any other id is not a version
     if (isExactTime(time)) moments.push({ id: version, time, current: false })
   }
   if (!doc?._deleted && isExactTime(doc?.time)) moments.push({ id, time: doc.time, current: true })

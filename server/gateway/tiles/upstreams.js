@@ -24,7 +24,7 @@ export class Upstreams {
   of (layer) {
     if (!layer?.upstream || this.options.upstream === false) return null
     const opened = this.#open.get(layer.layer)
-    // read again, but the same as before: its circuit, its queue and what it knows to be missing stay
+    // an unchanged layer keeps its upstream, with its circuit, its queue and its list of missing tiles
     if (opened && isDeepStrictEqual(opened.layer, layer)) {
       opened.layer = layer
       return opened.upstream
@@ -47,7 +47,7 @@ export class Upstreams {
     }
   }
 
-  /** Closes those of layers that are gone. @param {Map<string, Layer>} layers */
+  /** Closes the upstreams of removed layers. @param {Map<string, Layer>} layers */
   retain (layers) {
     for (const [name, { upstream }] of this.#open) {
       if (layers.get(name)?.upstream) continue
@@ -56,19 +56,19 @@ export class Upstreams {
     }
   }
 
-  /** For metrics. */
+  /** The states of the open upstreams, for metrics. */
   states () {
     return [...this.#open.values()].flatMap(({ upstream }) => upstream ? [upstream.state()] : [])
   }
 
-  /** Stops its requests. Those who wait ask the new one. */
+  /** Stops the requests of an upstream. Clients that wait ask the new one. */
   async #close (upstream) {
     await upstream?.close()?.catch(error => this.log?.debug({ reason: error.message }, 'closing an upstream'))
   }
 
   async close () {
-    const all = [...this.#open.values()]
+    const opened = [...this.#open.values()]
     this.#open.clear()
-    await Promise.all(all.map(({ upstream }) => this.#close(upstream)))
+    await Promise.all(opened.map(({ upstream }) => this.#close(upstream)))
   }
 }

@@ -1,4 +1,4 @@
-// The capabilities: one document about all layers, in the order of elements that the schema of WMTS 1.0.0 has.
+// The capabilities of the WMTS: one document about all layers. The schema of WMTS 1.0.0 sets the order of elements.
 import pMap from 'p-map'
 import { formatOfLayer } from '../../../core/formats.js'
 import { gridOf } from '../../../core/grids/index.js'
@@ -10,21 +10,21 @@ import { STYLE } from './request.js'
 import { withSeries } from './times.js'
 import { xml } from './xml.js'
 
-const MAX_TIMES = 1000 // of a layer, the newest: every client reads them before it shows anything
-const MANY_TIMES = 100 // of a layer: if there are more, regular series are written as periods; few programs read those
-const CONCURRENCY = 8 // layers whose times are asked for at once
-const MAX_TEXT = 1000 // characters of a description, and of an attribution: every client reads those of all layers
+const MAX_TIMES = 1000 // newest times of a layer: every client reads them before it shows anything
+const MANY_TIMES = 100 // times of a layer: beyond it, regular series become periods, which few programs read
+const CONCURRENCY = 8 // layers whose times are read at once
+const MAX_TEXT = 1000 // characters of a description, and of an attribution: every client reads all of them
 
 /**
  * @typedef {{layer: Record<string, any>, times: string[], reach?: Map<number,
- *   import('../../../core/grid.js').TileRange>}} Listed times: exact, ascending; reach: where the store has tiles of
- *   each zoom
+ *   import('../../../core/grid.js').TileRange>}} LayerEntry times: exact, ascending; reach: where the store has tiles
+ *   of each zoom
  */
 
 /**
- * What documents say about a layer of the store.
+ * A layer of the store with its times and boxes, for documents that describe it.
  * @param {Pick<import('../layers.js').Layers, 'times' | 'reach'>} layers @param {Record<string, any>} layer
- * @returns {Promise<Listed>}
+ * @returns {Promise<LayerEntry>}
  */
 export async function describeLayer (layers, layer) {
   const [times, reach] = await Promise.all([layers.times(layer.layer), layers.reach()])
@@ -32,7 +32,7 @@ export async function describeLayer (layers, layer) {
 }
 
 /**
- * The same about all layers that the visitor may see.
+ * All layers that the visitor may see, with their times and boxes.
  * @param {Pick<import('../layers.js').Layers, 'list' | 'times' | 'reach'>} layers
  * @param {import('../access/visitor.js').Visitor} [visitor] if there are private layers
  */
@@ -41,23 +41,24 @@ export async function describeLayers (layers, visitor) {
     if (error.code !== 'LAYER_NOT_FOUND') throw error
     return undefined // it was removed since it was listed
   })
-  const listed = await pMap(await visibleLayers(layers, visitor), describe, { concurrency: CONCURRENCY })
-  return listed.filter(one => one !== undefined)
+  const entries = await pMap(await visibleLayers(layers, visitor), describe, { concurrency: CONCURRENCY })
+  return entries.filter(entry => entry !== undefined)
 }
 
 /**
- * @param {Listed[]} listed
+ * @param {LayerEntry[]} entries
  * @param {object} options
  * @param {string} options.base URL of the gateway, ends in a slash
- * @param {string} [options.token] that its addresses have to have
- * @param {string} [options.at] exact: this time is the default, and its addresses are below it
+ * @param {string} [options.token] for the addresses
+ * @param {string} [options.at] exact time: the default, and part of the addresses
  */
-export function capabilities (listed, { base, token, at }) {
+export function capabilities (entries, { base, token, at: defaultTime }) {
   const query = token ? `?token=${token}` : ''
-  const service = `${base}wmts${at ? `@${at}` : ''}`
+  const service = `${base}wmts${defaultTime ? `@${defaultTime}` : ''}`
   const self = `${service}/1.0.0/WMTSCapabilities.xml${query}`
   const kvp = `${service}${query ? `${query}&` : '?'}`
-  const layers = listed.map(({ layer }) => layer)
+  const layers = entries.map(({ layer }) => layer)
+  const links = { service, query, defaultTime }
   return String(xml`<?xml version="1.0" encoding="UTF-8"?>
 <Capabilities xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1" \
 xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" \
@@ -73,17 +74,17 @@ http://schemas.opengis.net/wmts/1.0/wmtsGetCapabilities_response.xsd" version="1
 </ows:ServiceIdentification>
 <ows:OperationsMetadata>${operation('GetCapabilities', self, kvp)}${operation('GetTile', `${service}/${query}`, kvp)}
 </ows:OperationsMetadata>
-<Contents>${listed.map(one => layerElement(one, { service, query, at }))}${matrixSetsOf(layers).map(matrixSet)}
+<Contents>${entries.map(entry => layerElement(entry, links))}${matrixSetsOf(layers).map(matrixSet)}
 </Contents>
 <ServiceMetadataURL xlink:href="${self}"/>
 </Capabilities>
 `)
 }
 
-// RESTful first: clients that take the first one get addresses that caches like
-const operation = (name, rest, kvp) => xml`
+// RESTful first: clients that take the first encoding get addresses that caches can keep
+const operation = (name, restful, kvp) => xml`
 <ows:Operation name="${name}">
-<ows:DCP><ows:HTTP>${[['RESTful', rest], ['KVP', kvp]].map(([encoding, href]) => xml`
+<ows:DCP><ows:HTTP>${[['RESTful', restful], ['KVP', kvp]].map(([encoding, href]) => xml`
 <ows:Get xlink:href="${href}">
 <ows:Constraint name="GetEncoding"><ows:AllowedValues>\
 <ows:Value>${encoding}</ows:Value></ows:AllowedValues></ows:Constraint>
@@ -91,8 +92,8 @@ const operation = (name, rest, kvp) => xml`
 </ows:HTTP></ows:DCP>
 </ows:Operation>`
 
-/** @param {Record<string, any>} listed a layer @param {Record<string, any>} service */
-function layerElement ({ layer, times, reach }, { service, query, at }) {
+/** @param {Record<string, any>} entry @param {Record<string, any>} links */
+function layerElement ({ layer, times, reach }, { service, query, defaultTime }) {
   const { type, ext } = formatOfLayer(layer)
   const [west, south, east, north] = boundsOf(layer)
   const grid = gridOf(layer)
@@ -112,22 +113,22 @@ function layerElement ({ layer, times, reach }, { service, query, at }) {
 <Dimension>
 <ows:Identifier>Time</ows:Identifier>
 <ows:UOM>ISO8601</ows:UOM>
-<Default>${at ? momentAt(newest, at) : 'current'}</Default>
+<Default>${defaultTime ? momentAt(newest, defaultTime) : 'current'}</Default>
 <Current>true</Current>${(newest.length > MANY_TIMES ? withSeries(newest) : newest).map(time => xml`
 <Value>${time}</Value>`)}
 </Dimension>`}
 <TileMatrixSetLink>
-<TileMatrixSet>${matrixSetOf(layer).id}</TileMatrixSet>${limits(allLimitsOf(layer, reach))}
+<TileMatrixSet>${matrixSetOf(layer).id}</TileMatrixSet>${limitElements(allLimitsOf(layer, reach))}
 </TileMatrixSetLink>
 <ResourceURL format="${type}" resourceType="tile" template="${template}"/>
 </Layer>`
 }
 
-/** The last listed time up to a moment: programs look for it in the list. The moment itself if there is none. */
-const momentAt = (times, at) => times.findLast(time => time <= at) ?? at
+/** The last listed time up to a moment, since programs look for it in the list; else the moment itself. */
+const momentAt = (times, moment) => times.findLast(time => time <= moment) ?? moment
 
-const limits = all => all.length > 0 && xml`
-<TileMatrixSetLimits>${all.map(({ matrix, x0, x1, y0, y1 }) => xml`
+const limitElements = limits => limits.length > 0 && xml`
+<TileMatrixSetLimits>${limits.map(({ matrix, x0, x1, y0, y1 }) => xml`
 <TileMatrixLimits><TileMatrix>${matrix.id}</TileMatrix>\
 <MinTileRow>${y0}</MinTileRow><MaxTileRow>${y1}</MaxTileRow>\
 <MinTileCol>${x0}</MinTileCol><MaxTileCol>${x1}</MaxTileCol></TileMatrixLimits>`)}
@@ -171,10 +172,10 @@ function crsBoxOf (layer) {
 const SIGNS = new Map(Object.entries({ copy: '©', amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ' }))
 
 /**
- * Description and attribution: WMTS has no other place for an attribution. Of HTML, only the text is kept.
+ * Description and attribution: WMTS has no other place for an attribution. HTML is reduced to its text.
  */
 function aboutOf ({ description = '', attribution = '' }) {
   const plain = attribution.slice(0, MAX_TEXT).replace(/<[^>]*>/g, '')
-    .replace(/&(\w+);/g, (all, name) => SIGNS.get(name) ?? all)
+    .replace(/&(\w+);/g, (entity, name) => SIGNS.get(name) ?? entity)
   return [description.slice(0, MAX_TEXT), plain].map(text => text.trim()).filter(Boolean).join('\n')
 }

@@ -1,10 +1,10 @@
-// Errors as OWS 1.1 has them: an ExceptionReport with a code, the parameter it is about, and the HTTP status that WMTS
-// 1.0.0 gives the code: mostly 400. They are used in this folder only.
+// Errors of the WMTS in the form of OWS 1.1: an ExceptionReport with a code and a parameter. The HTTP status is the one
+// that WMTS 1.0.0 defines for the code, mostly 400.
 import { TilecouchError } from '../../../loader/errors.js'
 import { XML, sendBody } from '../../http/answers.js'
 import { xml } from './xml.js'
 
-/** Our codes that are about the request: code of OWS, locator, and status if it is unusual. */
+/** tilecouch codes of invalid requests: code of OWS, locator, and status unless it is 400. */
 const REPORTS = {
   BAD_LAYER: ['InvalidParameterValue', 'Layer'],
   LAYER_NOT_FOUND: ['InvalidParameterValue', 'Layer'],
@@ -14,7 +14,7 @@ const REPORTS = {
 }
 
 export class OwsError extends Error {
-  /** @param {string} code @param {string} text @param {string} [locator] the parameter or operation it is about */
+  /** @param {string} code @param {string} text @param {string} [locator] the invalid parameter or operation */
   constructor (code, text, locator, status = 400) {
     super(text)
     this.name = 'OwsError'
@@ -24,7 +24,7 @@ export class OwsError extends Error {
   }
 }
 
-/** @param {string} why what would be right */
+/** @param {string} why the value is not valid */
 export function invalid (parameter, value, why) {
   const text = String(value)
   const shown = JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}…` : text)
@@ -32,8 +32,8 @@ export function invalid (parameter, value, why) {
 }
 
 /**
- * The report of an error that is about the request. Others, as when the store is away, are answered and logged as for
- * any other address.
+ * The report of an error of the request. Other errors, such as a store that is away, are answered and logged as for
+ * other addresses.
  * @returns {OwsError | undefined}
  */
 export function toOwsError (error) {
@@ -54,7 +54,7 @@ version="1.1.0" xml:lang="en">
 
 /**
  * @param {OwsError} error @param {any} req @param {any} res
- * @param {{byAddress: boolean}} request an address outside the layer is a 404
+ * @param {{byAddress: boolean}} request byAddress: a tile outside the layer is a 404
  */
 export function sendException (error, req, res, { byAddress }) {
   const status = byAddress && error.code === 'TileOutOfRange' ? 404 : error.status

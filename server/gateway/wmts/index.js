@@ -1,5 +1,4 @@
-// The WMTS of the gateway: capabilities, now or as of a time; the times of a layer; and tiles, which are answered as
-// those of any other address.
+// The WMTS of the gateway: the capabilities, now or as of a time, and tiles, which the tile route answers.
 import { isDeepStrictEqual } from 'node:util'
 import { LRUCache } from 'lru-cache'
 import { REVALIDATE, XML, etagOf, sendCompressed } from '../../http/answers.js'
@@ -10,30 +9,30 @@ import { sendException, toOwsError } from './errors.js'
 import { parseKvp, parseRest, resolveTile } from './request.js'
 import { resolveTime } from './times.js'
 
-// addresses of the gateway, and times, for which a document is kept: both come from clients
+// documents in memory, by URL of the gateway and time: both come from clients
 const MOST_DOCUMENTS = 16
 
 /**
- * Documents for everybody, with the layers that they are about.
- * @type {LRUCache<string, {listed: import('./capabilities.js').Listed[], bytes: Buffer, etag: string}>}
+ * Capabilities for visitors without a token, with the layers in them.
+ * @type {LRUCache<string, {entries: import('./capabilities.js').LayerEntry[], bytes: Buffer, etag: string}>}
  */
 const documents = new LRUCache({ max: MOST_DOCUMENTS })
 
-/** @type {import('../dispatch.js').Route<import('../router.js').AskedService>} */
-export async function wmts (ctx, asked, req, res) {
-  const byAddress = asked.path.length > 0
+/** @type {import('../dispatch.js').Route<import('../router.js').ServiceTarget>} */
+export async function wmts (ctx, target, req, res) {
+  const byAddress = target.path.length > 0
   try {
-    const at = resolveTime(asked.time)
-    const request = byAddress ? parseRest(asked.path) : parseKvp(asked.query)
+    const addressTime = resolveTime(target.time)
+    const request = byAddress ? parseRest(target.path) : parseKvp(target.query)
     if (request.operation === 'GetTile') {
-      asked.visitor?.requireAccess(res, request.tile.layer)
-      await ctx.answerTile(await resolveTile(ctx.layers, request.tile, at), req, res)
+      target.visitor?.requireAccess(res, request.tile.layer)
+      await ctx.answerTile(await resolveTile(ctx.layers, request.tile, addressTime), req, res)
     } else {
-      const time = resolveTime(request.time, at)
+      const time = resolveTime(request.time, addressTime)
       refuseIfIncomplete(ctx, { time })
-      asked.visitor?.requireSome(res)
+      target.visitor?.requireSome(res)
       const url = ctx.publicUrl(req)
-      const { etag, bytes } = await documentFor(ctx.layers, { base: url.base, at: time }, asked.visitor)
+      const { etag, bytes } = await documentFor(ctx.layers, { base: url.base, at: time }, target.visitor)
       const cacheControl = cacheControlWith(url, REVALIDATE)
       await sendCompressed(req, res, etag, { 'Cache-Control': cacheControl }, XML, bytes)
     }
@@ -45,23 +44,23 @@ export async function wmts (ctx, asked, req, res) {
 }
 
 /**
- * The capabilities with links below a base, as of a time. Those for everybody are kept until a layer, its times or its
- * reach change.
+ * The capabilities with links below a base, as of a time. Without a token they are kept in memory until a layer, its
+ * times or its boxes change.
  * @param {{base: string, at?: string}} place
  */
 async function documentFor (layers, place, visitor) {
-  const listed = await describeLayers(layers, visitor)
-  if (visitor?.isKnown) return make(listed, { ...place, token: visitor.link })
+  const entries = await describeLayers(layers, visitor)
+  if (visitor?.isKnown) return makeDocument(entries, { ...place, token: visitor.link })
   const key = `${place.at ?? ''} ${place.base}`
-  const kept = documents.get(key)
-  // Layers answers with the same objects while nothing has changed
-  if (kept && isDeepStrictEqual(kept.listed, listed)) return kept
-  const document = make(listed, place)
+  const cached = documents.get(key)
+  // Layers returns the same objects while nothing has changed
+  if (cached && isDeepStrictEqual(cached.entries, entries)) return cached
+  const document = makeDocument(entries, place)
   documents.set(key, document)
   return document
 }
 
-function make (listed, place) {
-  const bytes = Buffer.from(capabilities(listed, place))
-  return { listed, bytes, etag: etagOf(bytes) }
+function makeDocument (entries, place) {
+  const bytes = Buffer.from(capabilities(entries, place))
+  return { entries, bytes, etag: etagOf(bytes) }
 }

@@ -1,6 +1,6 @@
-// The tile matrix sets: the grids of the layers with the zooms, columns and rows of the store. There is one for each
-// grid, each size of tiles and each deepest zoom: GDAL, for one, takes the deepest of a set for a layer's own, whatever
-// its limits say, and QGIS asks for it.
+// The tile matrix sets: the grids of the layers with the zooms, columns and rows of the store. Each combination of
+// grid, tile size and deepest zoom has its own set. GDAL takes the deepest zoom of a set for that of the layer,
+// whatever the limits are, and QGIS requests it.
 import { gridOf } from '../../../core/grids/index.js'
 import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
 import { coveredBy, storedIn } from '../coverage.js'
@@ -28,10 +28,10 @@ export const scaleDenominator = ({ grid }, matrix) => grid.isWebMercator
   ? Number((SCALE * TILE_SIZE / grid.tileSize / 2 ** matrix.z).toPrecision(16))
   : matrix.scaleDenominator
 
-/** A place in the order of the axes of its system, without digits that arithmetic has made. */
+/** A position in the axis order of its reference system, without digits from rounding errors. */
 export const position = ({ northingFirst }, [x, y]) => (northingFirst ? [y, x] : [x, y]).map(rounded).join(' ')
 
-/** Metres to less than a nanometre. */
+/** Rounds metres to less than a nanometre. */
 export const rounded = value => Number(value.toPrecision(15))
 
 /** The sets that layers are in, each once. @param {Record<string, any>[]} layers @returns {MatrixSet[]} */
@@ -40,7 +40,7 @@ export function matrixSetsOf (layers) {
   return [...sets.values()].sort((a, b) => a.grid.tileSize - b.grid.tileSize || a.matrices.length - b.matrices.length)
 }
 
-/** The columns and rows of a layer at a zoom. Bounds of which the grid has nothing say nothing. */
+/** The columns and rows of a layer at a zoom. Bounds outside of the grid are ignored. */
 export const limitsOf = (layer, z) => coveredBy(layer, z) ?? gridOf(layer).whole(z)
 
 /**

@@ -1,6 +1,5 @@
-// Requests to the WMTS, by address (RESTful) or by parameters (KVP), and the tile of the store that a GetTile asks for.
-// What is served is what the capabilities offer: the layer's format, its matrix set, its zooms and its
-// bounds.
+// Parses requests to the WMTS, by address (RESTful) or by parameters (KVP), and finds the tile of a GetTile in the
+// store. Only the format, the matrix set, the zooms and the bounds in the capabilities are served.
 import { formatOfLayer, formats } from '../../../core/formats.js'
 import { isLayer } from '../../../core/index.js'
 import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
@@ -10,8 +9,8 @@ import { resolveTime } from './times.js'
 
 /**
  * @typedef {{layer: string, style: string, format: string, set: string, matrix: string, row: string, column: string,
- *   time?: string}} Wanted as written
- * @typedef {{operation: 'GetCapabilities', time?: string} | {operation: 'GetTile', tile: Wanted}} WmtsRequest
+ *   time?: string}} TileRequest as written
+ * @typedef {{operation: 'GetCapabilities', time?: string} | {operation: 'GetTile', tile: TileRequest}} WmtsRequest
  *   time: as written
  */
 
@@ -21,8 +20,8 @@ const VERSION = '1.0.0'
 const TILE = ['Layer', 'Style', 'Format', 'TileMatrixSet', 'TileMatrix', 'TileRow', 'TileCol']
 
 /**
- * /wmts?SERVICE=WMTS&REQUEST=…: names in any case, values as in the capabilities. Unknown parameters are ignored, and
- * of two with one name the first counts.
+ * /wmts?SERVICE=WMTS&REQUEST=…: names in any case, values as in the capabilities. Unknown parameters are ignored. If
+ * a name is given twice, the first value counts.
  * @returns {WmtsRequest}
  */
 export function parseKvp (query) {
@@ -80,16 +79,16 @@ export function parseRest (path) {
   if (path.length === 2 && path[0] === '1.0.0' && path[1] === 'WMTSCapabilities.xml') {
     return { operation: 'GetCapabilities' }
   }
-  const inTime = path.length - TILE_PATH // segments: programs write the slashes of start/end/step as they are
-  const isTile = inTime === 0 || inTime === 1 || (inTime <= 3 && YEAR.test(path[2]))
-  if (inTime < 0 || !isTile || path[0] === '1.0.0') {
+  const timeSegments = path.length - TILE_PATH // programs do not encode the slashes of start/end/step
+  const isTile = timeSegments === 0 || timeSegments === 1 || (timeSegments <= 3 && YEAR.test(path[2]))
+  if (timeSegments < 0 || !isTile || path[0] === '1.0.0') {
     const where = 'tiles are at layer/style/TileMatrixSet/TileMatrix/TileRow/TileCol.ext; ' +
       '1.0.0/WMTSCapabilities.xml lists them'
     throw new OwsError('NoApplicableCode', `nothing at ${path.join('/').slice(0, 60)}: ${where}`, undefined, 404)
   }
-  const [layer, style, ...rest] = path
-  const time = inTime > 0 ? rest.splice(0, inTime).join('/') : undefined
-  const [set, matrix, row, file] = rest
+  const [layer, style, ...place] = path
+  const time = timeSegments > 0 ? place.splice(0, timeSegments).join('/') : undefined
+  const [set, matrix, row, file] = place
   const [, column, extension] = FILE.exec(file) ?? []
   if (column === undefined) {
     throw invalid('TileCol', file, 'an address ends in a column and an extension, such as 412.png')
@@ -99,19 +98,20 @@ export function parseRest (path) {
   return { operation: 'GetTile', tile: { layer, style, format, set, matrix, row, column, time } }
 }
 
-/** The only style of a layer: its pictures are drawn already. */
+/** The only style of a layer: its images are already drawn. */
 export const STYLE = 'default'
 
-const INDEX = /^-?(?:0|[1-9]\d{0,14})$/ // a number that is too big or negative is one out of range
+const INDEX = /^-?(?:0|[1-9]\d{0,14})$/ // large and negative numbers match: they are out of range
 
 /**
- * The tile of the store that is wanted; throws which parameter is wrong.
- * @param {{get: (name: string) => Promise<Record<string, any>>}} layers @param {Wanted} wanted
- * @param {string} [at] the time of the address
+ * The requested tile of the store. Throws an error that names the wrong parameter.
+ * @param {{get: (name: string) => Promise<Record<string, any>>}} layers @param {TileRequest} request
+ * @param {string} [addressTime] the time of the address
  * @returns {Promise<{kind: 'tile', layer: string, time?: string, z: number, x: number, y: number, ext: string}>}
  */
-export async function resolveTile (layers, { layer: name, style, format, set, matrix, row, column, time }, at) {
-  const moment = resolveTime(time, at)
+export async function resolveTile (layers, request, addressTime) {
+  const { layer: name, style, format, set, matrix, row, column, time } = request
+  const moment = resolveTime(time, addressTime)
   if (!isLayer(name)) throw invalid('Layer', name, 'no layer has such a name')
   const layer = await layers.get(name)
   if (style !== STYLE) throw invalid('Style', style, `the style is ${STYLE}`)

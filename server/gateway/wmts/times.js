@@ -1,4 +1,4 @@
-// Times in requests and in answers: one moment, a range of them, and lists in which regular series are one entry:
+// Times in WMTS requests and answers: moments, periods, and lists. A regular series in a list is one entry:
 // `2020-01-01T00:00:00Z/2024-01-01T00:00:00Z/P1Y`, as in WMS, in the capabilities of GIBS and in QGIS.
 import { endOf, startOf, toSeconds } from '../../../core/times.js'
 import { invalid } from './errors.js'
@@ -6,18 +6,18 @@ import { invalid } from './errors.js'
 const WRONG = 'times are current, 2024, 2024-03, 2024-03-01 or 2024-03-01T12:00:00Z'
 
 // clients that know no dimensions leave {time} in the address template
-const UNSAID = /^(?:default|\{time\})?$/i
+const NO_TIME = /^(?:default|\{time\})?$/i
 const NEWEST = /^current$/i
 
 /**
- * The last second of a Time, or nothing for the newest. Clients write fractions and offsets, which tile addresses do
- * not have. A period means its end, written as 2024 or as start/end[/step]: programs that take the entries of a list
- * for single times request what is listed.
+ * The last second of a Time; undefined for the newest. Clients write fractions and offsets, which tile addresses do
+ * not have. A period means its end, written as 2024 or as start/end[/step]: some programs request an entry of the
+ * list as a single time.
  * @param {string} [text] as written
- * @param {string} [at] the time of the address, which counts if the request says none
+ * @param {string} [addressTime] the time of the address, for a request without a time
  */
-export function resolveTime (text = '', at) {
-  if (UNSAID.test(text)) return at
+export function resolveTime (text = '', addressTime) {
+  if (NO_TIME.test(text)) return addressTime
   if (NEWEST.test(text)) return
   const [start, end, step, ...more] = text.split('/')
   if (end === undefined) return momentOf(endOf, text)
@@ -42,28 +42,27 @@ const STEP = new RegExp([
 const SHORTEST = 5 // times in a series: any two are regular, and three or four often by chance
 
 /**
- * The same times, with each regular series as one entry. A client that works out the times of a series gets exactly
- * those of the list.
+ * Replaces each regular series of times by one entry. A client that expands the series gets exactly these times.
  * @param {string[]} times exact, ascending @returns {string[]}
  */
 export function withSeries (times) {
   const entries = []
-  for (let at = 0; at < times.length;) {
-    const { count, step } = seriesAt(times, at)
+  for (let index = 0; index < times.length;) {
+    const { count, step } = seriesAt(times, index)
     const isSeries = count >= SHORTEST
-    entries.push(isSeries ? `${times[at]}/${times[at + count - 1]}/${step}` : times[at])
-    at += isSeries ? count : 1
+    entries.push(isSeries ? `${times[index]}/${times[index + count - 1]}/${step}` : times[index])
+    index += isSeries ? count : 1
   }
   return entries
 }
 
-/** The longest series that begins at a place of the list. */
-function seriesAt (times, at) {
+/** The longest series that begins at an index of the list. */
+function seriesAt (times, index) {
   const [months, seconds] = KINDS.map(({ between, write }) => {
-    const size = at + 1 < times.length ? between(times[at], times[at + 1]) : 0
-    let last = at
+    const size = index + 1 < times.length ? between(times[index], times[index + 1]) : 0
+    let last = index
     if (size > 0) while (last + 1 < times.length && between(times[last], times[last + 1]) === size) last++
-    return { count: last - at + 1, step: write(size) }
+    return { count: last - index + 1, step: write(size) }
   })
   return seconds.count > months.count ? seconds : months
 }
@@ -73,7 +72,7 @@ const UNITS = /** @type {const} */ ([[86400, 'P', 'D'], [3600, 'PT', 'H'], [60, 
 /** Steps of whole months, and of seconds; written in the largest unit that fits. 0: there is no such step. */
 const KINDS = [{
   between (before, after) {
-    // programs count on differently from days that not every month has
+    // programs disagree about the next time after a day that some months lack
     if (before.slice(8) !== after.slice(8) || before.slice(8, 10) > '28') return 0
     return 12 * (+after.slice(0, 4) - +before.slice(0, 4)) + +after.slice(5, 7) - +before.slice(5, 7)
   },

@@ -10,8 +10,8 @@ const FORBIDDEN = /[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu
 export const escapeXml = text => String(text).replace(FORBIDDEN, '\ufffd').replace(/[&<>"']/g, sign => ENTITIES[sign])
 
 /**
- * Markup with values in it. A text is escaped, markup and lists are put in as they are, and what is not there is
- * nothing.
+ * Markup with values. A text is escaped; markup and lists are inserted unchanged; undefined, null and false are left
+ * out.
  * @param {TemplateStringsArray} parts @param {...any} values
  */
 export function xml (parts, ...values) {

@@ -1,4 +1,4 @@
-// What node:cluster runs.
+// The program of a worker process, which node:cluster runs.
 import { startGateway } from '../index.js'
 import { serveAsWorker } from './worker.js'
 

@@ -1,5 +1,5 @@
-// A gateway of several processes on one port. The parent starts them, restarts those that end, adds up what they count,
-// and stops them in order.
+// Runs a gateway as several processes on one port. The parent starts the workers, restarts workers that end, adds up
+// their metrics, and stops them in order.
 import cluster from 'node:cluster'
 import { setMaxListeners } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -25,7 +25,7 @@ export const restartDefaults = {
 }
 
 /**
- * @typedef {object} Member a worker; one that is started again has the same number
+ * @typedef {object} Member a worker; after a restart it has the same number
  * @property {number} number
  * @property {import('node:cluster').Worker} worker
  * @property {number} [readySince] milliseconds; undefined: it does not serve
@@ -34,12 +34,12 @@ export const restartDefaults = {
  */
 
 /**
- * Serves with `options.workers` processes; resolves when all of them do.
+ * Serves with `options.workers` processes; resolves when all of them serve.
  * @param {Record<string, any>} options of resolveOptions, with a database: workers open no embedded store
  * @param {object} environment
  * @param {import('pino').Logger} environment.log
  * @param {import('../mirror-metrics.js').Mirroring} [environment.mirror] of an edge
- * @param {string} [environment.entry] what a worker runs
+ * @param {string} [environment.entry] program of a worker
  * @param {Partial<typeof restartDefaults>} [environment.restart]
  */
 export async function runWorkers (options, { log, mirror, entry = ENTRY, restart = {} }) {
@@ -78,20 +78,20 @@ class WorkerPool {
     this.restart = restart
     this.options = options
     const { memory, workers, opsPort } = options
-    setMaxListeners(0, this.#stop.signal) // each worker that waits to be started again listens
-    // each worker has an ops port on loopback, for the one of this process
+    setMaxListeners(0, this.#stop.signal) // each worker that waits for its restart has a listener
+    // each worker has an ops port on loopback, which the ops port of this process reads
     const ops = opsPort !== null && { opsPort: 0, opsHost: '127.0.0.1' }
     this.workerOptions = { ...options, workers: 1, memory: Math.floor(memory / workers), ...ops }
     this.metrics = new WorkerMetrics(() => ({ ready: this.#ready, restarts: this.#restarts }), mirror?.report)
     mirror?.filled?.then(() => this.#sendToAll({ type: 'filled' }))
-    /** Resolves when it was closed, rejects when it gave up. @type {Promise<void>} */
+    /** Resolves when the pool was closed, rejects when no worker starts any more. @type {Promise<void>} */
     this.ended = new Promise((resolve, reject) => { this.#end = { resolve, reject } })
     this.ended.catch(() => {}) // no unhandled rejection
   }
 
   get pids () { return [...this.#members.values()].map(({ worker }) => worker.process.pid) }
 
-  /** How many of them serve. */
+  /** Number of workers that serve. */
   get #ready () {
     return [...this.#members.values()].filter(({ readySince }) => readySince !== undefined).length
   }
@@ -102,7 +102,7 @@ class WorkerPool {
       this.#ops = new Listener(this.#opsHandler())
       this.opsUrl = urlOf(opsHost, await this.#ops.listen(opsPort, opsHost))
     }
-    // one first: errors of the port or the store are then reported once
+    // one worker first: an error of the port or the store is then reported once
     await this.#fork(1)
     await Promise.all(Array.from({ length: workers - 1 }, (_, index) => this.#fork(index + 2)))
   }
@@ -110,7 +110,7 @@ class WorkerPool {
   #opsHandler () {
     const metrics = { text: () => this.metrics.text(), request () {} }
     const ctx = { cors: new Cors('none'), log: this.log, options: { accessLog: false }, metrics }
-    const health = async (_, asked, req, res) => {
+    const health = async (_, target, req, res) => {
       const { status, body } = await this.health()
       sendJson(req, res, body, { status, cacheControl: 'no-store' })
     }
@@ -131,19 +131,19 @@ class WorkerPool {
     this.metrics.add(worker)
     return new Promise((resolve, reject) => {
       let failure
-      const late = setTimeout(() => {
+      const timer = setTimeout(() => {
         failure = new TilecouchError('WORKER_FAILED', { why: `did not serve within ${this.restart.timeout / 1000} s` })
         worker.process.kill('SIGKILL')
       }, this.restart.timeout)
-      member.gone = new Promise(gone => {
+      member.gone = new Promise(resolveGone => {
         worker.once('exit', (code, signal) => {
-          clearTimeout(late)
+          clearTimeout(timer)
           this.metrics.remove(worker)
           const why = signal ? `was ended by ${signal}` : `ended with ${code}`
           failure ??= new TilecouchError('WORKER_FAILED', { why })
           if (member.readySince === undefined) reject(failure)
-          else this.#lost(member, failure)
-          gone(undefined)
+          else this.#onExit(member, failure)
+          resolveGone(undefined)
         })
       })
       worker.on('error', error => this.log.warn({ err: error, worker: number }, 'a message to a worker was lost'))
@@ -155,7 +155,7 @@ class WorkerPool {
         if (message.type === 'mirror') worker.send({ type: 'mirror', report: this.mirror?.report() })
         if (message.type === 'failed') failure = new TilecouchError(message.code, message.details)
         if (message.type === 'ready') {
-          clearTimeout(late)
+          clearTimeout(timer)
           member.readySince = Date.now()
           this.url = message.address.url
           this.port = message.address.port
@@ -167,14 +167,14 @@ class WorkerPool {
     })
   }
 
-  #lost (member, error) {
+  #onExit (member, error) {
     const isYoung = Date.now() - member.readySince < this.restart.young
     member.readySince = undefined
-    this.#again(member.number, isYoung ? member.deaths + 1 : 0, error)
+    this.#startAgain(member.number, isYoung ? member.deaths + 1 : 0, error)
   }
 
   /** Starts a worker again after a while. */
-  async #again (number, deaths, error) {
+  async #startAgain (number, deaths, error) {
     const { signal } = this.#stop
     if (signal.aborted) return
     const delay = Math.min(this.restart.longest, this.restart.first * 2 ** Math.min(deaths, 20))
@@ -183,19 +183,19 @@ class WorkerPool {
     await pause(delay, signal)
     if (signal.aborted) return
     this.#restarts++
-    this.#fork(number, deaths).catch(failure => this.#failed(number, deaths, failure))
+    this.#fork(number, deaths).catch(failure => this.#onFailedStart(number, deaths, failure))
   }
 
   /** A worker that was started again failed before it served. */
-  #failed (number, deaths, error) {
-    if (++this.#failures < this.restart.attempts || this.#ready > 0) return this.#again(number, deaths + 1, error)
+  #onFailedStart (number, deaths, error) {
+    if (++this.#failures < this.restart.attempts || this.#ready > 0) return this.#startAgain(number, deaths + 1, error)
     if (this.#stop.signal.aborted) return
     this.log.fatal({ code: error.code }, `no worker starts any more: ${error.message}`)
     this.#end.reject(error)
     this.close()
   }
 
-  /** The health of one of them, and how many there are. @returns {Promise<{status: number, body: object}>} */
+  /** The health of one worker, and the number of workers. @returns {Promise<{status: number, body: object}>} */
   async health () {
     const workers = { ready: this.#ready, wanted: this.options.workers }
     try {
@@ -208,7 +208,7 @@ class WorkerPool {
     }
   }
 
-  /** Lets every worker finish what it does. */
+  /** Stops the workers; each finishes its requests. */
   close () {
     return (this.#closing ??= this.#close())
   }
@@ -217,11 +217,11 @@ class WorkerPool {
     this.#stop.abort()
     const members = [...this.#members.values()]
     this.#sendToAll({ type: 'stop' })
-    const late = setTimeout(() => {
+    const timer = setTimeout(() => {
       for (const { worker } of members) worker.process.kill('SIGKILL')
     }, 1000 * this.options.grace + this.restart.kill)
     await Promise.all(members.map(({ gone }) => gone))
-    clearTimeout(late)
+    clearTimeout(timer)
     await this.#ops?.close(0)
     this.#end.resolve(undefined)
   }

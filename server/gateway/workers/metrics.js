@@ -1,22 +1,22 @@
-// The numbers of all workers in one answer.
+// Adds up the metrics of all workers for /metrics. The parent of the workers uses it.
 import { AggregatorRegistry, Registry } from 'prom-client'
 import { register, workerMetricTable } from '../metrics.js'
 import { mirrorMetricTable } from '../mirror-metrics.js'
 
-const TIMEOUT = 3000 // ms a worker may take: one that hangs must not delay the others
+const TIMEOUT = 3000 // ms for a worker to answer: a hanging worker must not delay the others
 
 export class WorkerMetrics {
-  #last = new Map() // worker -> what it counted when it was last asked
+  #last = new Map() // worker -> its metrics when they were last read
   #ended = [] // counters of workers that have ended: the sums must never decrease
-  #ofParent = new Registry()
+  #parentRegistry = new Registry()
 
   /**
    * @param {() => {ready: number, restarts: number}} counts of the parent
    * @param {() => any} [mirror] of an edge: its report
    */
   constructor (counts, mirror) {
-    register(this.#ofParent, workerMetricTable, counts)
-    if (mirror) register(this.#ofParent, mirrorMetricTable, mirror)
+    register(this.#parentRegistry, workerMetricTable, counts)
+    if (mirror) register(this.#parentRegistry, mirrorMetricTable, mirror)
   }
 
   /** @param {import('node:cluster').Worker} worker */
@@ -34,15 +34,17 @@ export class WorkerMetrics {
 
   async text () {
     const workers = [...this.#last.keys()]
-    const answers = await Promise.all(workers.map(ask))
-    // of a worker that ended meanwhile, `remove` has kept the last numbers
-    workers.forEach((worker, at) => { if (answers[at] && this.#last.has(worker)) this.#last.set(worker, answers[at]) })
-    return aggregate([...this.#last.values(), this.#ended, await this.#ofParent.getMetricsAsJSON()]).metrics()
+    const answers = await Promise.all(workers.map(requestMetrics))
+    // for a worker that ended meanwhile, `remove` has kept the last numbers
+    workers.forEach((worker, index) => {
+      if (answers[index] && this.#last.has(worker)) this.#last.set(worker, answers[index])
+    })
+    return aggregate([...this.#last.values(), this.#ended, await this.#parentRegistry.getMetricsAsJSON()]).metrics()
   }
 }
 
-/** What a worker has counted; null: it does not answer. An answer that comes too late may be taken for the next one. */
-function ask (worker) {
+/** Reads the metrics of a worker; null: it does not answer. A late answer may be taken for the next one. */
+function requestMetrics (worker) {
   if (!worker.isConnected()) return null
   return new Promise(resolve => {
     const end = metrics => {

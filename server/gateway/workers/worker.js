@@ -1,5 +1,4 @@
-// One of several processes: it serves with the options that its parent sends, until the parent sends stop or is
-// gone.
+// A worker process. It serves with the options that its parent sends, until the parent sends stop or ends.
 import { shared } from '../../../core/promises.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { createLog, secretsOf } from '../log.js'
@@ -13,7 +12,7 @@ const UNKNOWN = { from: '', state: 'unknown', lag: null, pending: null, upToDate
 /** @param {typeof import('../index.js').startGateway} startGateway */
 export function serveAsWorker (startGateway) {
   const metrics = new Metrics()
-  /** Those who wait for the report of the mirror. @type {Set<(report: any) => void>} */
+  /** Callbacks that wait for the report of the mirror. @type {Set<(report: any) => void>} */
   const waiting = new Set()
   let running = null
 
@@ -30,7 +29,7 @@ export function serveAsWorker (startGateway) {
     send({ type: 'mirror' })
   })
 
-  let isFilled = false // of an edge
+  let isFilled = false // whether an edge was ever complete
   const mirror = { report, isFilled: () => isFilled }
 
   async function start ({ options, number, edge }) {
