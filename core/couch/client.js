@@ -1,5 +1,5 @@
-// The CouchDB client, for Node and for browsers: one database, asked over HTTP (requests.js). It builds the requests
-// for many documents, so that nobody else has to.
+// The CouchDB client of one database, for Node and for browsers. requests.js sends the requests over HTTP. This file is
+// the only one that builds requests for many documents.
 import { TilecouchError } from '../errors.js'
 import { rewrite } from '../rewrite.js'
 import { REFUSALS, askAll, askEach, bulkGetRows, isRefusal, leavesIn, noAnswer, winnerOf } from './answers.js'
@@ -21,15 +21,15 @@ import { Requester } from './requests.js'
  * @typedef {{id: string, key: any, value: any, doc?: any, error?: string}} Row
  *
  * @typedef {Omit<CouchRequest, 'body' | 'qs' | 'parse' | 'raw' | 'onPiece'> &
- *   {limits?: import('./answers.js').Asking['limits']}} Options of requests for many documents. limits: how often
- * documents without an answer are asked for again
+ *   {limits?: import('./answers.js').Asking['limits']}} Options of requests for many documents. limits: how often to
+ * ask again for documents without an answer
  *
  * @typedef {{id: string, ok?: boolean, rev?: string, error?: string, reason?: string}} Written
  * @typedef {{documents: number, counts: (id: string) => boolean, end: () => void}} WriteCount
  * @typedef {{id: string, seq: any, changes: {rev: string}[], deleted?: boolean, doc?: any}} Change
  */
 
-/** Answers to a written document that a repetition would give again. */
+/** Errors of _bulk_docs that a repetition would return again. */
 const FINAL = new Set([...REFUSALS, 'conflict'])
 
 export class CouchClient extends Requester {
@@ -43,8 +43,8 @@ export class CouchClient extends Requester {
    * @param {ConstructorParameters<typeof Requester>[0] & {
    *   bulkBody?: (docs: any[], options: {newEdits?: boolean}) => string | Uint8Array | Promise<string | Uint8Array>,
    *   decode?: (base64: string) => any, inflate?: (gzip: any, length: number) => any}} parts
-   *   bulkBody: makes the body of a _bulk_docs request; decode: makes bytes of attachments that came as base64;
-   *   inflate: unpacks what the server compressed
+   *   bulkBody: makes the body of a _bulk_docs request; decode: decodes attachments that came as base64;
+   *   inflate: unpacks attachments that the server compressed
    */
   constructor ({ bulkBody = jsonBody, decode, inflate, ...parts }) {
     super(parts)
@@ -53,7 +53,7 @@ export class CouchClient extends Requester {
     this.#inflate = inflate
   }
 
-  /** As request; undefined for what is not there. @param {CouchRequest} request */
+  /** Like request, but returns undefined for a missing document. @param {CouchRequest} request */
   async find (request) {
     try {
       return await this.request(request)
@@ -88,7 +88,7 @@ export class CouchClient extends Requester {
 
   /**
    * Counts the documents that this client writes from now on. A document that is written twice counts twice. Requests
-   * that are under way already are left out, and so are local documents, which are not in the feed of changes.
+   * under way are not counted. Local documents are not counted because they are not in the feed of changes.
    * @param {(id: string) => boolean} counts
    * @returns {WriteCount}
    */
@@ -99,9 +99,9 @@ export class CouchClient extends Requester {
   }
 
   /**
-   * Writes one document as `change` makes it of the stored one; again when somebody else wrote in between.
+   * Reads a document, changes it and writes it. Repeats this when another writer wrote the document in between.
    * @param {string} id
-   * @param {(stored: any) => any} change answers the new document, or nothing to leave it alone
+   * @param {(stored: any) => any} change returns the new document, or nothing to leave the stored one unchanged
    * @param {AbortSignal} [signal] @param {Options} [options]
    */
   update (id, change, signal, options) {
@@ -116,10 +116,10 @@ export class CouchClient extends Requester {
   }
 
   /**
-   * Documents by their ids, in that order: the winner of each, if there is one.
+   * Reads documents by their ids, in that order: the winning revision of each.
    * @param {string[]} ids
-   * @param {Options & Omit<Parameters<CouchClient['bulkGet']>[1], 'qs'>} [options] attachments: with their bytes; the
-   *   others: see bulkGet
+   * @param {Options & Omit<Parameters<CouchClient['bulkGet']>[1], 'qs'>} [options] attachments: with their bytes. The
+   *   other options are those of bulkGet.
    * @returns {Promise<{id: string, doc?: any, deleted: boolean}[]>}
    */
   async docs (ids, options) {
@@ -131,10 +131,10 @@ export class CouchClient extends Requester {
   }
 
   /**
-   * Every leaf of documents, deleted ones as well. _bulk_get is twice to four times as fast as _all_docs with keys.
+   * Reads all leaves of documents, also deleted ones. _bulk_get is two to four times as fast as _all_docs with keys.
    * @param {string[]} ids
    * @param {Parameters<CouchClient['docs']>[1]} [options]
-   * @returns {Promise<Map<string, any[]>>} an empty list: there never was one
+   * @returns {Promise<Map<string, any[]>>} an empty list: the document never existed
    */
   async leaves (ids, options) {
     const { leaves, failed } = await this.tryLeaves(ids, options)
@@ -143,12 +143,11 @@ export class CouchClient extends Requester {
   }
 
   /**
-   * As leaves; a document without an answer costs the others nothing.
+   * Like leaves, but a document without an answer does not make the request fail.
    * @param {string[]} ids
    * @param {Parameters<CouchClient['docs']>[1]} [options]
    * @returns {Promise<{leaves: Map<string, any[]>, failed: Map<string, {error: string, reason: string}>}>} each id is
-   *   in
-   *   one of them
+   *   in one of the two maps
    */
   async tryLeaves (ids, { signal, limits = this.#delays, ...options } = {}) {
     const ask = left => this.bulkGet(left.map(id => ({ id })), { ...options, signal })
@@ -157,47 +156,47 @@ export class CouchClient extends Requester {
   }
 
   /**
-   * Documents at the very revisions that are named, with their attachments. One that is not there any more is left out.
-   * @param {{id: string, rev: string}[]} asked
+   * Reads exact revisions of documents, with their attachments. A revision that no longer exists is left out.
+   * @param {{id: string, rev: string}[]} revisions
    * @param {Parameters<CouchClient['docs']>[1]} [options]
    * @returns {Promise<any[]>}
    */
-  async revisions (asked, { signal, limits = this.#delays, attachments = true, ...options } = {}) {
-    const byKey = new Map(asked.map(one => [`${one.id} ${one.rev}`, one]))
+  async revisions (revisions, { signal, limits = this.#delays, attachments = true, ...options } = {}) {
+    const byKey = new Map(revisions.map(revision => [`${revision.id} ${revision.rev}`, revision]))
     const rows = await askAll(this.url, [...byKey.keys()], async left => {
-      const requests = left.map(key => /** @type {any} */ (byKey.get(key)))
-      const answers = await this.bulkGet(requests, { ...options, attachments, signal })
+      const documents = left.map(key => /** @type {any} */ (byKey.get(key)))
+      const answers = await this.bulkGet(documents, { ...options, attachments, signal })
       return answers.map(({ id, doc, rev, ...row }) => ({ ...row, doc, id: `${id} ${doc?._rev ?? rev}` }))
     }, { signal, limits })
     return [...leavesIn(rows).values()].flat()
   }
 
   /**
-   * One _bulk_get request, in which documents without an answer are not asked for again.
+   * Sends one _bulk_get request. It does not ask again for documents without an answer.
    * @param {{id: string, rev?: string, atts_since?: string[]}[]} docs
    * @param {Options & {qs?: Record<string, any>, attachments?: boolean, base64?: boolean, packed?: boolean,
    *   check?: (rows: any[]) => void}} options
-   *   base64: attachments stay as JSON has them, to be written again; for small ones that is the faster answer. packed:
-   *   attachments that the server compressed stay so, with their `encoding`. check: throws BAD_ANSWER when the request
-   *   has to be repeated
+   *   base64: attachments stay as in JSON, ready to be written again. This answer is faster for small attachments.
+   *   packed: attachments that the server compressed stay compressed, with their `encoding`. check: throws BAD_ANSWER
+   *   when the request has to be repeated
    */
   bulkGet (docs, { qs, attachments, base64, packed, check, ...options }) {
     return this.request({
       method: 'POST',
       path: '_bulk_get',
-      // as JSON, compressed ones could not be told from damaged ones
+      // without this, a compressed attachment in JSON looks like a damaged one
       qs: { ...qs, ...(attachments && { attachments }), ...(check && base64 && { att_encoding_info: true }) },
-      // CouchDB prefers JSON, with base64, wherever it is mentioned
+      // CouchDB answers JSON with base64 if the header mentions JSON
       accept: attachments && this.#decode && !base64 ? 'multipart/mixed' : 'application/json',
       ...options,
       body: { docs },
       raw: true,
-      parse: bytes => this.#decoded(bulkGetRows(bytes), { base64, packed, check })
+      parse: bytes => this.#decodeRows(bulkGetRows(bytes), { base64, packed, check })
     })
   }
 
-  // the embedded store answers JSON whatever is asked for
-  #decoded (rows, { base64, packed, check }) {
+  // the embedded store always answers JSON
+  #decodeRows (rows, { base64, packed, check }) {
     for (const { doc } of rows) {
       for (const attachment of Object.values(doc?._attachments ?? {})) {
         if (this.#decode && !base64 && typeof attachment.data === 'string') {
@@ -206,11 +205,11 @@ export class CouchClient extends Requester {
       }
     }
     check?.(rows)
-    return packed || !this.#inflate ? rows : rows.map(row => this.#unpacked(row))
+    return packed || !this.#inflate ? rows : rows.map(row => this.#unpackRow(row))
   }
 
-  // digests are those of the compressed bytes, and were compared before
-  #unpacked (row) {
+  // The digests are those of the compressed bytes. They were compared before.
+  #unpackRow (row) {
     try {
       for (const attachment of Object.values(row.doc?._attachments ?? {})) {
         if (attachment.encoding !== 'gzip' || !(attachment.data instanceof Uint8Array)) continue
@@ -231,22 +230,23 @@ export class CouchClient extends Requester {
    * @param {any[]} docs
    * @param {Options & {newEdits?: boolean}} [options] newEdits: false keeps the revisions as they are, as replicators
    *   do
-   * @returns {Promise<Written[]>} one for each
+   * @returns {Promise<Written[]>} one result for each document
    */
   async bulk (docs, { newEdits, ...options } = {}) {
     const counts = [...this.#writeCounts]
     const body = await this.#bulkBody(docs, { newEdits })
     const request = { method: 'POST', path: '_bulk_docs', body, isFrequent: true }
-    const results = this.#list(await this.request({ ...options, ...request }), 'results')
+    const results = this.#checkedList(await this.request({ ...options, ...request }), 'results')
     if (newEdits !== false) addWritten(counts, results.filter(({ rev, error }) => rev && !error).map(({ id }) => id))
     return results
   }
 
   /**
-   * Writes different documents, and sends again what a shard did not take. Throws REFUSED where one may not be written.
+   * Writes different documents. Sends a document again if a shard did not take it. Throws REFUSED if a document may not
+   * be written.
    * @param {any[]} docs
    * @param {AbortSignal} [signal]
-   * @returns {Promise<Map<string, string | undefined>>} id -> its revision; none after a conflict
+   * @returns {Promise<Map<string, string | undefined>>} id -> its new revision, or undefined after a conflict
    */
   async writeAll (docs, signal) {
     const byId = new Map(docs.map(doc => [doc._id, doc]))
@@ -259,18 +259,18 @@ export class CouchClient extends Requester {
   }
 
   /** @template T @param {T} list @param {string} name @returns {T} */
-  #list (list, name) {
+  #checkedList (list, name) {
     if (!Array.isArray(list)) throw new TilecouchError('BAD_ANSWER', { url: this.url, why: `no list of ${name}` })
     return list
   }
 
   /**
-   * Several ranges of the primary index or of a view in one request.
+   * Reads several ranges of the primary index or of a view in one request.
    * @param {string} path `_all_docs` or `_design/d/_view/v`
    * @param {object[]} queries
    * @param {AbortSignal} [signal]
-   * @param {Options & {most?: number}} [options] most: queries a request
-   * @returns {Promise<any[][]>} the rows of each
+   * @param {Options & {most?: number}} [options] most: queries per request
+   * @returns {Promise<any[][]>} the rows of each query
    */
   async queries (path, queries, signal, options) {
     if (!queries.length) return []
@@ -290,10 +290,10 @@ export class CouchClient extends Requester {
   }
 
   /**
-   * All rows of a range of a view, page by page, also of documents that are written meanwhile and move within the view.
-   * @param {string} view in which a document has one row
+   * Reads all rows of a range of a view, page by page. It also works while documents are written and move in the view.
+   * @param {string} view which has one row for a document
    * @param {{startkey?: any, endkey?: any}} range
-   * @param {{page: number, signal?: AbortSignal}} options page: rows a request, two at least
+   * @param {{page: number, signal?: AbortSignal}} options page: rows per request, at least two
    * @returns {AsyncGenerator<{id: string, key: any, value: any}[]>} never an empty page
    */
   async * viewPages (view, range, { page, signal }) {
@@ -309,7 +309,7 @@ export class CouchClient extends Requester {
   }
 
   /**
-   * The rows of several ranges of the primary index, or of documents by `keys`, in one request.
+   * Reads several ranges of the primary index, or documents by `keys`, in one request.
    * @param {object[]} ranges
    * @param {AbortSignal} [signal]
    * @param {Options} [options]
@@ -320,17 +320,17 @@ export class CouchClient extends Requester {
   }
 
   /**
-   * As ranges, in one request: a range without an answer costs the others nothing.
+   * Like ranges, but a range without an answer does not make the request fail.
    * @param {object[]} ranges
    * @param {Options} [options]
-   * @returns {Promise<{rows?: Row[], error?: string, reason?: string}[]>} of each, its rows or an error
+   * @returns {Promise<{rows?: Row[], error?: string, reason?: string}[]>} the rows or the error of each range
    */
   tryRanges (ranges, { limits, ...options } = {}) {
     return askResults(this, '_all_docs', ranges, options)
   }
 
   /**
-   * Rows of the primary index.
+   * Reads rows of the primary index.
    * @param {Range} range
    * @param {AbortSignal} [signal]
    * @param {Options} [options]
@@ -338,22 +338,22 @@ export class CouchClient extends Requester {
    */
   async page (range, signal, options) {
     const { rows } = await this.request({ ...options, path: '_all_docs', qs: range, signal })
-    return this.#list(rows, 'rows')
+    return this.#checkedList(rows, 'rows')
   }
 
   /**
-   * All rows of a range of the primary index, page by page, in the order of their ids.
+   * Reads all rows of a range of the primary index, page by page, in the order of their ids.
    * @param {Range} range
    * @param {{page?: number, ahead?: boolean, signal?: AbortSignal}} [options] see pagesOf
    */
   pages (range, { signal, ...options } = {}) {
-    return pagesOf(part => this.page(part, signal), range, options)
+    return pagesOf(subrange => this.page(subrange, signal), range, options)
   }
 
   /**
-   * One answer of the feed of changes.
+   * Reads one answer of the feed of changes.
    * @param {Record<string, any>} query
-   * @param {CouchRequest & {selector?: object}} [options] selector: of the documents whose changes are wanted
+   * @param {CouchRequest & {selector?: object}} [options] selector: selects the documents whose changes are returned
    * @returns {Promise<{results: Change[], last_seq: string | number, pending?: number}>}
    */
   async changes (query, { selector, ...options } = {}) {
@@ -366,9 +366,9 @@ export class CouchClient extends Requester {
   }
 
   /**
-   * All changes since a position in the feed, page by page, up to the present.
+   * Reads all changes since a position in the feed, page by page, up to the present.
    * @param {string | number} since
-   * @param {{page: number, signal?: AbortSignal}} options page: changes a request
+   * @param {{page: number, signal?: AbortSignal}} options page: changes per request
    * @returns {AsyncGenerator<{results: Change[], last: string | number}>} last: where the next page begins
    */
   async * changesSince (since, { page, signal }) {
@@ -393,14 +393,14 @@ function addWritten (counts, ids) {
   }
 }
 
-/** An id in a path: slashes of design documents and colons stay readable, everything else is encoded. */
+/** Encodes an id for a path. Colons and the slash after `_design` or `_local` stay readable. */
 export const encodeId = id =>
   id.replace(/^(_design|_local)\/|[^A-Za-z0-9_.:~-]/gu, (match, special) => special ? match : encodeURIComponent(match))
 
-/** Whether something is missing, in a database that exists. */
+/** Whether a document or view is missing in a database that exists. */
 const isMissing = ({ code, details }) => code === 'COUCHDB_ERROR' && details.status === 404
 
-/** What CouchDB answers to readers of an index whose design document, or the staging one before it, is replaced. */
+/** CouchDB's reasons while a design document, or the staging one before it, is being replaced. */
 const REPLACED = ['deleted', 'Design document was updated or deleted.']
 const isReplaced = error => isMissing(error) && REPLACED.includes(error.details.reason)
 

@@ -1,5 +1,5 @@
-// Reads _changes over one connection, line by line, until it ends, fails or falls silent. A connection that is half
-// open neither ends nor fails: the missing heartbeat is the only sign of it.
+// Reads _changes over one connection, line by line, until the connection ends, fails or is silent. A half-open
+// connection does not end or fail: only the heartbeat is missing.
 import { TilecouchError } from '../errors.js'
 
 /**
@@ -8,41 +8,41 @@ import { TilecouchError } from '../errors.js'
  * @param {import('./client.js').CouchClient} couch
  * @param {object} options
  * @param {Record<string, any>} options.query
- * @param {number} options.silence milliseconds without a byte after which the connection is given up
+ * @param {number} options.silence milliseconds without a byte, after which the connection is closed
  * @param {AbortSignal} options.signal
- * @param {() => void} options.onSign called with every sign of life
+ * @param {() => void} options.onSign called with every piece that arrives
  * @param {(change: Change) => void} options.onChange
- * @returns {Promise<string | number | undefined>} the last sequence, if the feed has it
+ * @returns {Promise<string | number | undefined>} the last sequence, if the feed contains one
  */
 export async function readFeed (couch, { query, silence, signal, onSign, onChange }) {
   const decoder = new TextDecoder()
-  let [rest, last] = ['', undefined]
-  let thrown // by a line: the client would take it for a broken connection
+  let [incompleteLine, lastSequence] = ['', undefined]
+  let lineError // kept here because the client would treat it as a broken connection
   const onPiece = piece => {
     onSign()
-    const lines = (rest + decoder.decode(piece, { stream: true })).split('\n')
-    rest = lines.pop() ?? ''
+    const lines = (incompleteLine + decoder.decode(piece, { stream: true })).split('\n')
+    incompleteLine = lines.pop() ?? ''
     try {
-      for (const line of lines) last = readLine(line, onChange, couch) ?? last
+      for (const line of lines) lastSequence = readLine(line, onChange, couch) ?? lastSequence
     } catch (error) {
-      thrown = error
+      lineError = error
       throw error
     }
   }
   try {
     await couch.request({ path: '_changes', qs: query, retries: 0, timeout: silence, signal, onPiece })
-    return last
+    return lastSequence
   } catch (error) {
-    throw thrown ?? error
+    throw lineError ?? error
   }
 }
 
-/** A line of a continuous feed, or of a long poll, whose changes are lines of an array. */
+/** Reads a line of a continuous feed, or of a long poll, whose array has one change per line. */
 function readLine (line, onChange, couch) {
   const text = line.trim().replace(/,$/, '')
   if (['', '{"results":[', ']'].includes(text)) return undefined // a heartbeat, or the frame of a long poll
-  const last = /^"last_seq":\s*("[^"]*"|\d+)/.exec(text)
-  if (last) return JSON.parse(last[1])
+  const lastSequence = /^"last_seq":\s*("[^"]*"|\d+)/.exec(text)
+  if (lastSequence) return JSON.parse(lastSequence[1])
   let row
   try {
     row = JSON.parse(text)

@@ -1,5 +1,5 @@
-// Parses multipart bodies, in browsers and in Node: CouchDB's answers to _bulk_get, whose attachments are not base64 as
-// in JSON (twice as many tiles a second); and documents that are sent to the embedded store.
+// Parses multipart bodies, in browsers and in Node: CouchDB's answers to _bulk_get, and documents that are sent to the
+// embedded store. Their attachments are not base64 as in JSON, so twice as many tiles a second are read.
 import { TilecouchError } from '../errors.js'
 
 const encode = text => new TextEncoder().encode(text)
@@ -9,27 +9,27 @@ const CRLF = encode('\r\n')
 const BLANK = encode('\r\n\r\n')
 const DASH = 0x2d
 
-// A store keeps its limits by the length that a document says. A writer may say another one than the attachment has.
+// A store checks its size limits with the length that a document states. A writer may state a wrong length.
 export const WRONG_LENGTH = 'an attachment does not have the length that its document says'
 
 /**
- * The documents of a multipart/mixed body, errors left out. Attachments have their bytes in `data`: views of the body.
+ * Reads the documents of a multipart/mixed body. `data` of an attachment is a view of the body, not a copy.
  * @param {Uint8Array} body
- * @param {(error: {id: string, rev?: string, error: string, reason: string}) => void} [onError] for each document that
- * could not be read, most often because there is none
+ * @param {(error: {id: string, rev?: string, error: string, reason: string}) => void} [onError] called for each
+ * document that could not be read, most often because it does not exist
  * @returns {any[]}
  */
 export function parseBulkGet (body, onError) {
   // the body names its own boundary in its first line
-  const start = find(body, encode('--'), 0)
-  const end = find(body, CRLF, start)
+  const start = indexOf(body, encode('--'), 0)
+  const end = indexOf(body, CRLF, start)
   if (start < 0 || end < 0) throw cutOff()
   const docs = []
-  for (const { headers, content } of parts(body, body.subarray(start, end), start)) {
+  for (const { headers, content } of readParts(body, body.subarray(start, end), start)) {
     const type = headers['content-type'] ?? ''
-    const inner = /^multipart\/related;\s*boundary="?([^";]+)"?/i.exec(type)
-    if (inner) {
-      const { doc, reason } = parseRelated(content, encode(`--${inner[1]}`))
+    const relatedType = /^multipart\/related;\s*boundary="?([^";]+)"?/i.exec(type)
+    if (relatedType) {
+      const { doc, reason } = parseRelated(content, encode(`--${relatedType[1]}`))
       if (!reason) docs.push(doc)
       else onError?.({ id: doc._id, rev: doc._rev, error: 'bad_attachment', reason })
     } else if (!/error="?true/i.test(type)) docs.push(parseJson(content))
@@ -39,64 +39,64 @@ export function parseBulkGet (body, onError) {
 }
 
 function parseRelated (content, delimiter) {
-  const [first, ...rest] = parts(content, delimiter, find(content, delimiter, 0))
+  const [first, ...attachmentParts] = readParts(content, delimiter, indexOf(content, delimiter, 0))
   const doc = parseJson(first.content)
   // the attachments follow in the order in which the document names them
   const following = Object.values(doc._attachments ?? {}).filter(attachment => attachment.follows)
-  if (following.length !== rest.length) throw cutOff()
+  if (following.length !== attachmentParts.length) throw cutOff()
   const lengthOf = attachment => attachment.encoded_length ?? attachment.length
-  const isWrong = following.some((attachment, index) => rest[index].content.length !== lengthOf(attachment))
+  const isWrong = following.some((attachment, index) => attachmentParts[index].content.length !== lengthOf(attachment))
   following.forEach((attachment, index) => {
-    attachment.data = rest[index].content
+    attachment.data = attachmentParts[index].content
     delete attachment.follows
   })
   return { doc, reason: isWrong ? WRONG_LENGTH : undefined }
 }
 
 /**
- * The parts of a body; throws BAD_ANSWER when it is cut off.
+ * Reads the parts of a body. Throws BAD_ANSWER if the body is cut off.
  * @param {Uint8Array} body @param {string} boundary
  * @returns {{headers: Record<string, string>, content: Uint8Array}[]}
  */
 export function partsOf (body, boundary) {
   const delimiter = encode(`--${boundary}`)
-  return parts(body, delimiter, find(body, delimiter, 0))
+  return readParts(body, delimiter, indexOf(body, delimiter, 0))
 }
 
-/** Between two delimiters: headers, a blank line, content. */
-function parts (body, delimiter, at) {
+/** Reads parts. A part between two delimiters has headers, a blank line and content. */
+function readParts (body, delimiter, delimiterStart) {
   const bodies = []
   for (;;) {
-    if (at < 0) throw cutOff()
-    const after = at + delimiter.length
-    if (body[after] === DASH && body[after + 1] === DASH) return bodies // "--": the last delimiter
-    const blank = find(body, BLANK, after)
+    if (delimiterStart < 0) throw cutOff()
+    const delimiterEnd = delimiterStart + delimiter.length
+    if (body[delimiterEnd] === DASH && body[delimiterEnd + 1] === DASH) return bodies // "--": the last delimiter
+    const blank = indexOf(body, BLANK, delimiterEnd)
     if (blank < 0) throw cutOff()
-    const headers = parseHeaders(decoder.decode(body.subarray(after, blank)))
-    const from = blank + BLANK.length
-    // a part that says how long it is need not be searched, and may hold anything
+    const headers = parseHeaders(decoder.decode(body.subarray(delimiterEnd, blank)))
+    const contentStart = blank + BLANK.length
+    // content of a stated length is not searched: it may contain the delimiter
     const length = /^\d{1,15}$/.test(headers['content-length'] ?? '') ? +headers['content-length'] : 0
-    at = nextLine(body, delimiter, from + length)
-    bodies.push({ headers, content: body.subarray(from, at - CRLF.length) })
+    delimiterStart = indexOfLine(body, delimiter, contentStart + length)
+    bodies.push({ headers, content: body.subarray(contentStart, delimiterStart - CRLF.length) })
   }
 }
 
-/** Where a text begins a line. */
-function nextLine (bytes, text, from) {
-  for (let end = find(bytes, CRLF, from); end >= 0; end = find(bytes, CRLF, end + 1)) {
-    if (isAt(bytes, text, end + CRLF.length)) return end + CRLF.length
+/** The position of the next line that begins with a text, or -1. */
+function indexOfLine (bytes, text, from) {
+  for (let end = indexOf(bytes, CRLF, from); end >= 0; end = indexOf(bytes, CRLF, end + 1)) {
+    if (startsWith(bytes, text, end + CRLF.length)) return end + CRLF.length
   }
   return -1
 }
 
-function find (bytes, text, from) {
-  let at = bytes.indexOf(text[0], from)
-  while (at >= 0 && !isAt(bytes, text, at)) at = bytes.indexOf(text[0], at + 1)
-  return at
+function indexOf (bytes, text, from) {
+  let position = bytes.indexOf(text[0], from)
+  while (position >= 0 && !startsWith(bytes, text, position)) position = bytes.indexOf(text[0], position + 1)
+  return position
 }
 
-function isAt (bytes, text, at) {
-  for (let index = 0; index < text.length; index++) if (bytes[at + index] !== text[index]) return false
+function startsWith (bytes, text, start) {
+  for (let index = 0; index < text.length; index++) if (bytes[start + index] !== text[index]) return false
   return true
 }
 

@@ -1,41 +1,41 @@
-// Requests to a CouchDB: each is repeated as long as it may succeed later, and every failure becomes an error of the
-// catalogue. A function that is given sends them: nano or undici in Node (loader/store/couch.js), fetch in browsers.
+// Sends requests to a CouchDB. A request is repeated as long as it may succeed later. Every failure becomes an error of
+// the catalogue. The caller passes the function that sends: nano or undici in Node (loader/store/couch.js), fetch in
+// browsers.
 import { pause, timeoutSignal } from '../promises.js'
 import { TilecouchError, scrub } from '../errors.js'
 
-const SLOWEST_UPLOAD = 16 // bytes a millisecond of a body: time that is added to `timeout` and `silence`
+const SLOWEST_UPLOAD = 16 // bytes of a body per millisecond: this time is added to `timeout` and `silence`
 
 export const clientDefaults = {
   retries: 10, // times a request is repeated after 429, 5xx or a lost connection
   firstDelay: 100, // milliseconds before the first repetition, doubled each time
   longestDelay: 5000, // milliseconds between two repetitions at most
-  silentRetries: 1, // times a request with `timeout` is repeated that got no answer in that time
-  silence: /** @type {number | undefined} */ (undefined), // the timeout, in milliseconds, of requests without one; none
-  most: /** @type {number | undefined} */ (undefined), // bytes of an answer, from a database of others; unlimited
-  signal: /** @type {AbortSignal | undefined} */ (undefined) // ends every request that has none of its own
+  silentRetries: 1, // times a request with `timeout` is repeated after no answer in that time
+  silence: /** @type {number | undefined} */ (undefined), // default of `timeout`, in milliseconds; no timeout
+  most: /** @type {number | undefined} */ (undefined), // largest answer, in bytes; unlimited
+  signal: /** @type {AbortSignal | undefined} */ (undefined) // default of `signal`
 }
 
 /**
  * @typedef {object} CouchRequest
  * @property {string} [method]
  * @property {string} [path] below the database, already encoded
- * @property {Record<string, any>} [qs] keys are written as JSON, the others as they are
- * @property {any} [body] an object; or JSON already, as a string or bytes
- * @property {string} [type] media type of the body, when not JSON
- * @property {string} [accept] media types of the answer, when not JSON
- * @property {boolean} [raw] answers bytes instead of parsed JSON
- * @property {(bytes: any) => any} [parse] of a raw answer; when it throws BAD_ANSWER, the request is repeated
- * @property {(piece: Uint8Array) => void} [onPiece] takes the answer piece by piece, instead of the result
- * @property {number} [most] bytes of the answer; a larger one is an error
- * @property {boolean} [server] the path is the server's, not the database's
- * @property {boolean} [anonymous] without the name and password
+ * @property {Record<string, any>} [qs] keys are written as JSON, other values as text
+ * @property {any} [body] an object, or JSON as a string or bytes
+ * @property {string} [type] media type of the body, if it is not JSON
+ * @property {string} [accept] media types of the answer, if it is not JSON
+ * @property {boolean} [raw] returns bytes instead of parsed JSON
+ * @property {(bytes: any) => any} [parse] parses a raw answer; after BAD_ANSWER the request is repeated
+ * @property {(piece: Uint8Array) => void} [onPiece] takes the answer piece by piece; the result is undefined
+ * @property {number} [most] largest answer in bytes; a larger one is an error
+ * @property {boolean} [server] the path is below the server, not the database
+ * @property {boolean} [anonymous] sent without name and password
  * @property {number} [retries]
  * @property {number} [timeout] milliseconds without a byte of the answer
- * @property {boolean} [isDivisible] the caller can ask for less: an answer that breaks off in the middle is not
- *   repeated
+ * @property {boolean} [isDivisible] the caller can ask for less: a request whose answer breaks off is not repeated
  * @property {(bytes: number) => void} [onBytes] called with the length of a complete answer
- * @property {boolean} [isFrequent] there are many of them, or they are large: Node sends it by undici, which is faster
- *   and does not copy the body
+ * @property {boolean} [isFrequent] for frequent or large requests: Node sends them with undici, which is faster and
+ *   does not copy the body
  * @property {AbortSignal} [signal]
  *
  * @typedef {object} HttpRequest a request as it is sent
@@ -43,19 +43,19 @@ export const clientDefaults = {
  * @property {URL} url
  * @property {Record<string, string>} headers
  * @property {string | Uint8Array} [body]
- * @property {number} [most] bytes of the answer: rejects with ANSWER_TOO_LARGE
- * @property {boolean} isJson the answer is JSON, and wanted as a value
+ * @property {number} [most] largest answer in bytes; a larger one rejects with ANSWER_TOO_LARGE
+ * @property {boolean} isJson the answer is JSON, to be parsed
  * @property {boolean} [isFrequent] see CouchRequest
  * @property {AbortSignal} [signal]
- * @property {(piece: Uint8Array, status: number) => boolean} onPiece called with every piece of the answer; true: the
- * piece is not collected
+ * @property {(piece: Uint8Array, status: number) => boolean} onPiece called with every piece of the answer; after true
+ * the piece is not collected
  *
  * @typedef {object} HttpAnswer
  * @property {number} status
  * @property {string} [reason] the text beside the status
  * @property {number} [skew] milliseconds that the clock of the server is ahead
  * @property {Uint8Array} bytes
- * @property {any} [json] the value of the bytes, if it is known
+ * @property {any} [json] the parsed value of the bytes, if they were parsed
  *
  * @typedef {(request: HttpRequest) => Promise<HttpAnswer>} Exchange
  */
@@ -69,7 +69,7 @@ export class Requester {
    * @param {string} parts.url of the database, without any password: errors show it
    * @param {string} [parts.serverUrl]
    * @param {string} [parts.db] its name
-   * @param {() => Record<string, string>} [parts.headers] of every request, such as its authorization
+   * @param {() => Record<string, string>} [parts.headers] headers of every request, such as its authorization
    * @param {Exchange} parts.exchange sends a request
    * @param {Partial<typeof clientDefaults>} [parts.options]
    */
@@ -78,7 +78,7 @@ export class Requester {
     this.serverUrl = serverUrl
     this.db = db
     this.options = { ...clientDefaults, ...options }
-    /** Milliseconds that the clock of the server is ahead, as far as its last answer says. */
+    /** Milliseconds that the clock of the server is ahead, by its last answer. */
     this.skew = 0
     /** Functions that are called before every repetition. @type {Set<(error: TilecouchError) => void>} */
     this.retryListeners = new Set()
@@ -86,14 +86,14 @@ export class Requester {
     this.#exchange = exchange
   }
 
-  /** One request, repeated as long as it may succeed. @param {CouchRequest} request @returns {Promise<any>} */
+  /** Sends a request. Repeats it as long as it may succeed. @param {CouchRequest} request @returns {Promise<any>} */
   async request (request) {
     const { options } = this
     const { signal = options.signal, retries = options.retries, most = options.most } = request
     for (let attempt = 0; ; attempt++) {
       if (signal?.aborted) throw new TilecouchError('ABORTED')
       try {
-        return await this.#once({ ...request, signal, most })
+        return await this.#sendOnce({ ...request, signal, most })
       } catch (caught) {
         if (signal?.aborted || caught.name === 'AbortError') throw new TilecouchError('ABORTED')
         const { error, mayPass, isBroken } = this.#failureFrom(caught, request.server)
@@ -107,15 +107,15 @@ export class Requester {
   }
 
   /** @param {CouchRequest} request */
-  async #once ({ method = 'GET', path = '', qs, body, raw, parse, most, server, timeout, signal, ...rest }) {
+  async #sendOnce ({ method = 'GET', path = '', qs, body, raw, parse, most, server, timeout, signal, ...sendOptions }) {
     const base = server ? this.serverUrl : this.url
     const url = new URL(path ? `${base}/${path}` : base)
     if (qs) url.search = searchOf(qs)
-    const answerTime = timeout ?? this.options.silence
-    const silence = answerTime && answerTime + (body?.length ?? 0) / SLOWEST_UPLOAD
-    const waiting = silence ? timeoutSignal(silence, signal) : undefined
-    const { type = 'application/json', anonymous, onPiece, onBytes, isFrequent } = rest
-    const { accept = raw && !parse ? '*/*' : 'application/json' } = rest
+    const idleTimeout = timeout ?? this.options.silence
+    const silence = idleTimeout && idleTimeout + (body?.length ?? 0) / SLOWEST_UPLOAD
+    const timer = silence ? timeoutSignal(silence, signal) : undefined
+    const { type = 'application/json', anonymous, onPiece, onBytes, isFrequent } = sendOptions
+    const { accept = raw && !parse ? '*/*' : 'application/json' } = sendOptions
     const isReady = body === undefined || typeof body === 'string' || body instanceof Uint8Array
     let received = 0
     try {
@@ -127,11 +127,11 @@ export class Requester {
         most,
         isJson: !raw && !onPiece,
         isFrequent,
-        signal: waiting?.signal ?? signal,
-        onPiece (piece, code) {
+        signal: timer?.signal ?? signal,
+        onPiece (piece, pieceStatus) {
           received += piece.length
-          waiting?.renew()
-          const isTaken = onPiece !== undefined && isSuccess(code)
+          timer?.renew()
+          const isTaken = onPiece !== undefined && isSuccess(pieceStatus)
           if (isTaken) onPiece(piece)
           return isTaken
         }
@@ -140,23 +140,23 @@ export class Requester {
       if (!isSuccess(status)) throw new Refusal(status, reason, bytes)
       onBytes?.(received)
       if (onPiece) return undefined
-      if (!raw) return this.#checked(json ?? parseJson(bytes))
+      if (!raw) return this.#checkedJson(json ?? parseJson(bytes))
       return parse ? parse(bytes) : bytes
     } catch (error) {
-      const isSilent = waiting?.isOver && !signal?.aborted
+      const isSilent = timer?.isOver && !signal?.aborted
       const why = `no answer within ${/** @type {number} */ (silence) / 1000} s`
       const failure = isSilent
         ? new TilecouchError('UNREACHABLE', { url: this.url, why, ...(timeout && { silent: true }) })
         : error
-      // a refusal came whole: 429 and 503 are tried again, however little was asked for
+      // the answer of a refusal is complete: 429 and 503 are repeated, even if the request is divisible
       const isBroken = received > 0 && !(failure instanceof Refusal)
       throw isBroken ? Object.assign(failure, { isBroken }) : failure
     } finally {
-      waiting?.end()
+      timer?.end()
     }
   }
 
-  #checked (answer) {
+  #checkedJson (answer) {
     if (typeof answer === 'object' && answer !== null) return answer
     throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'not JSON, or cut off' })
   }
@@ -164,18 +164,18 @@ export class Requester {
   /** The error of the catalogue for a failure, and whether the request may succeed later. */
   #failureFrom (caught, server = false) {
     const { isBroken = false } = caught
-    const asked = { url: server ? this.serverUrl : this.url, db: this.db }
+    const target = { url: server ? this.serverUrl : this.url, db: this.db }
     const isRefused = caught instanceof Refusal
-    const failure = isRefused ? failureOf(caught, { ...asked, isServer: server }) : brokenRequest(caught, asked)
+    const failure = isRefused ? failureOf(caught, { ...target, isServer: server }) : brokenRequest(caught, target)
     if (isBroken) failure.error.details = { ...failure.error.details, isBroken }
     return { ...failure, isBroken }
   }
 }
 
-/** The failure of a request that got no complete answer. @param {{url: string, db: string}} asked */
-function brokenRequest (caught, asked) {
+/** The failure of a request that got no complete answer. @param {{url: string, db: string}} target */
+function brokenRequest (caught, target) {
   if (!(caught instanceof TilecouchError)) {
-    return { error: new TilecouchError('UNREACHABLE', { ...asked, why: whyOf(caught) }), mayPass: true }
+    return { error: new TilecouchError('UNREACHABLE', { ...target, why: whyOf(caught) }), mayPass: true }
   }
   return { error: caught, mayPass: caught.code === 'BAD_ANSWER' || caught.code === 'UNREACHABLE' }
 }
@@ -186,35 +186,35 @@ const KEYS = new Set(['key', 'keys', 'startkey', 'endkey', 'start_key', 'end_key
 
 /** @param {Record<string, any>} qs */
 function searchOf (qs) {
-  const stated = Object.entries(qs).filter(([, value]) => value !== undefined)
+  const entries = Object.entries(qs).filter(([, value]) => value !== undefined)
   const textOf = (name, value) => KEYS.has(name) ? JSON.stringify(value) : String(value)
-  return new URLSearchParams(stated.map(([name, value]) => [name, textOf(name, value)])).toString()
+  return new URLSearchParams(entries.map(([name, value]) => [name, textOf(name, value)])).toString()
 }
 
-// CouchDB's answers that are no success, as errors of the catalogue.
+// Turns CouchDB's error answers into errors of the catalogue.
 
 /**
- * @param {{status: number, message: string, answer?: any}} refusal answer: its body, where that is JSON
- * @param {{url: string, db: string, isServer: boolean}} asked
+ * @param {{status: number, message: string, answer?: any}} refusal answer: the parsed body, if it is JSON
+ * @param {{url: string, db: string, isServer: boolean}} target
  * @returns {{error: TilecouchError, mayPass: boolean}} mayPass: the request may succeed later
  */
 export function failureOf ({ status, message, answer }, { url, db, isServer }) {
   const reason = scrub(answer?.reason ?? message)
-  const failed = (code, details = {}, mayPass = false) => (
+  const failure = (code, details = {}, mayPass = false) => (
     { error: new TilecouchError(code, { url, status, reason, db, ...details }), mayPass }
   )
-  const badAnswer = why => failed('BAD_ANSWER', { why, status: undefined })
-  if (status === 507 || /no space left|enospc/i.test(reason)) return failed('DISK_FULL', { where: url })
-  if (status === 401 && !/not authorized|not a (server|db)/i.test(reason)) return failed('UNAUTHORIZED')
-  if (status === 401 || status === 403) return failed('FORBIDDEN')
-  if (status === 404 && /database does not exist|no_db_file/i.test(reason)) return failed('DATABASE_NOT_FOUND')
+  const badAnswer = why => failure('BAD_ANSWER', { why, status: undefined })
+  if (status === 507 || /no space left|enospc/i.test(reason)) return failure('DISK_FULL', { where: url })
+  if (status === 401 && !/not authorized|not a (server|db)/i.test(reason)) return failure('UNAUTHORIZED')
+  if (status === 401 || status === 403) return failure('FORBIDDEN')
+  if (status === 404 && /database does not exist|no_db_file/i.test(reason)) return failure('DATABASE_NOT_FOUND')
   if (status >= 300 && status < 400) return badAnswer(`${status}: redirects are not followed`)
-  // from a proxy whose CouchDB is down, for example: it does not mean that the document is missing
+  // This 404 may come from a proxy whose CouchDB is down. It does not mean that the document is missing.
   if (status === 404 && !isServer && typeof answer?.error !== 'string') return badAnswer('404, and not from CouchDB')
-  return failed('COUCHDB_ERROR', {}, status === 429 || status >= 500)
+  return failure('COUCHDB_ERROR', {}, status === 429 || status >= 500)
 }
 
-/** An answer that is no success. */
+/** An answer with an error status. */
 export class Refusal extends Error {
   /** @param {number} status @param {string | undefined} reason @param {Uint8Array} bytes */
   constructor (status, reason, bytes) {
@@ -226,7 +226,7 @@ export class Refusal extends Error {
 
 const decoder = new TextDecoder()
 
-/** @param {Uint8Array} bytes @returns {any} nothing where it is not JSON, or not all of it */
+/** @param {Uint8Array} bytes @returns {any} undefined if it is not JSON, or incomplete */
 export function parseJson (bytes) {
   try {
     return JSON.parse(decoder.decode(bytes))
@@ -235,6 +235,6 @@ export function parseJson (bytes) {
   }
 }
 
-/** Why a connection failed. Several addresses of one host fail together, in an error without a message. */
+/** Why a connection failed. If all addresses of a host fail, Node throws an error without a message. */
 export const whyOf = ({ message, code, errors }) =>
   scrub(message || errors?.map(error => error.message).join(', ') || code || 'the connection failed')

@@ -1,7 +1,7 @@
-// A grid: a tile matrix set whose matrices are the zooms of a layer. Columns count eastwards and rows southwards, as in
-// Web Mercator, and ids are the same: the zoom of a tile is the index of its matrix, plus as many as it takes for every
-// matrix to fit into 2^z columns and rows. That is 0 for nearly all sets. WorldCRS84Quad begins with two tiles, and so
-// with zoom 1.
+// A grid is a tile matrix set whose matrices are the zooms of a layer. Columns count eastwards and rows southwards, as
+// in Web Mercator, and ids are the same. The zoom of a tile is the index of its matrix plus an offset, so that every
+// matrix fits into 2^z columns and rows. The offset is 0 for nearly all sets. WorldCRS84Quad begins with two tiles, and
+// therefore with zoom 1.
 import { TilecouchError } from '../errors.js'
 import { fingerprint } from '../fingerprint.js'
 import { EDGE, MAX_ZOOM } from '../grid.js'
@@ -20,15 +20,15 @@ import { definitionOf, knownProj4, projectionOf, registerProjection } from './pr
  * @property {[number, number]} span width and height of a tile, in units of the system
  * @property {number} columns
  * @property {number} rows
- * @property {number} cellSize units of the system a pixel
+ * @property {number} cellSize units of the system per pixel
  * @property {number} scaleDenominator
  */
 
 /** @typedef {{code: string, uri: string, definition?: any, inDegrees: boolean, northingFirst: boolean}} System */
 
-const KEPT = 32 // boxes of degrees whose outline in the system is remembered
-const ROUGH = 1e-7 // of the width of a grid, by which such a box is wider: 10 cm for Switzerland
-const KEPT_BOXES = 1024 // the same of whose outline only the box is remembered
+const KEPT = 32 // outlines of boxes of degrees in the cache
+const ROUGH = 1e-7 // of the width of a grid: margin of a box in the cache, 10 cm for Switzerland
+const KEPT_BOXES = 1024 // boxes around such outlines in the cache
 
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high)
 
@@ -54,22 +54,22 @@ export class Grid {
     this.title = set.title ?? set.id
     /** The TileMatrixSet as the OGC writes it, for tiles of this size. */
     this.set = set
-    /** What a layer document has as its `grid`. */
+    /** The field `grid` of the layer document. */
     this.field = field
-    /** A name that no other grid has: two layers may have sets of their own with one name. */
+    /** A unique name: two layers may have different sets with the same id. */
     this.uniqueId = typeof field === 'object' ? `${set.id}_${fingerprint(JSON.stringify(field))}` : set.id
     this.tileSize = tileSize
     this.crs = system.code
     this.crsUri = system.uri
     this.northingFirst = system.northingFirst
-    /** Whether places are degrees: its columns are longitudes and its rows latitudes. */
+    /** Whether coordinates are degrees: columns are longitudes and rows are latitudes. */
     this.inDegrees = system.inDegrees
     this.isWebMercator = false
     this.matrices = matrices
     this.firstZoom = matrices[0].z
     this.lastZoom = matrices[matrices.length - 1].z
-    this.isQuad = matrices.every((matrix, index) => !index || halves(matrices[index - 1], matrix))
-    /** What proj4js is to be told of the system: a PROJ string, WKT or PROJJSON. */
+    this.isQuad = matrices.every((matrix, index) => !index || isHalved(matrices[index - 1], matrix))
+    /** The definition of the system for proj4js: a PROJ string, WKT or PROJJSON. */
     this.definition = system.definition ?? definitionOf(system.code)
   }
 
@@ -121,7 +121,7 @@ export class Grid {
   }
 
   /**
-   * Takes the projection that a map has, for all grids in this system, where the page did not register proj4js.
+   * Uses the projection of a map library for all grids in this system, if the page did not register proj4js.
    * @param {import('./projections.js').Projection} projection
    */
   useProjection (projection) {
@@ -173,36 +173,36 @@ export class Grid {
     return this.inDegrees ? clip(box) : boundsOf(reachOf(this, box))
   }
 
-  /** A row counted from the south, or back: MBTiles and TMS count from the bottom of the matrix. */
+  /** Converts a row to one counted from the south, or back. MBTiles and TMS count from the bottom of the matrix. */
   flipY (z, y) {
     return (this.matrices[z - this.firstZoom]?.rows ?? 2 ** z) - 1 - y
   }
 
-  /** Where its tiles are, in degrees. @returns {Bbox} */
+  /** The box of all tiles in degrees. @returns {Bbox} */
   get bounds () {
     return boundsOf(this.reach)
   }
 
-  /** The same with an east end beyond 180 where it crosses the antimeridian. @returns {Bbox} */
+  /** Like bounds, but east is greater than 180 if the box crosses the antimeridian. @returns {Bbox} */
   get reach () {
     this.#reach ??= this.inDegrees ? clip(this.box) : reachOf(this, this.box)
     return this.#reach
   }
 
-  /** What all matrices cover, in the system. @returns {[number, number, number, number]} left, bottom, right, top */
+  /** The box of all matrices in the system. @returns {[number, number, number, number]} left, bottom, right, top */
   get box () {
     const boxes = this.matrices.map(({ z }) => this.rangeExtent(z, this.whole(z)))
     const each = (pick, side) => pick(...boxes.map(box => box[side]))
     return [each(Math.min, 0), each(Math.min, 1), each(Math.max, 2), each(Math.max, 3)]
   }
 
-  /** Of its coarsest matrix, in the system. A set may begin with many tiles. */
+  /** The width of the coarsest matrix in the system. A set may begin with many tiles. */
   get width () {
     const [{ columns, span }] = this.matrices
     return columns * span[0]
   }
 
-  /** The tile that a place lies in, or the nearest to it. */
+  /** The tile that contains a place, or the tile nearest to it. */
   tileAt (lon, lat, z) {
     const { columns, rows } = this.matrix(z)
     const [column, row] = this.#place(this.toCrs([lon, lat]), z)
@@ -216,8 +216,8 @@ export class Grid {
   }
 
   /**
-   * The tiles of a zoom among which all are that a box of degrees touches: one range, or two where degrees are columns
-   * and the box crosses the antimeridian; none where the grid has nothing there.
+   * Ranges with all tiles of a zoom that a box of degrees touches. One range, or two in a grid of degrees if the box
+   * crosses the antimeridian, or none if the grid has no tiles there.
    * @param {Bbox} bbox @param {number} z @returns {TileRange[]}
    */
   ranges (bbox, z) {
@@ -239,7 +239,7 @@ export class Grid {
   }
 
   /**
-   * The smallest box in the system around a box of degrees, or nothing where the grid has nothing of it.
+   * The smallest box in the system around a box of degrees, or undefined if the box is outside the grid.
    * @param {Bbox} bbox @returns {Bbox | undefined} left, bottom, right, top
    */
   boxOf (bbox) {
@@ -252,7 +252,7 @@ export class Grid {
     return this.#boxes.get(key)
   }
 
-  /** A box of degrees as rings in the system. @param {Bbox} bbox */
+  /** Converts a box of degrees to rings in the system. @param {Bbox} bbox */
   outline (bbox) {
     const key = bbox.join()
     let rings = this.#outlines.get(key)
@@ -264,31 +264,31 @@ export class Grid {
   }
 
   /**
-   * Polygons as a sweep takes them: in parts of 2^z columns and rows of a zoom.
+   * Polygons as core/sweep.js needs them: with coordinates as fractions of 2^z columns and rows.
    * @param {Position[][][]} polygons in the system, see `project` @param {number} z
    */
   placed (polygons, z) {
-    const across = 2 ** z
+    const side = 2 ** z
     return polygons.map(rings => rings.map(ring => ring.map(position => {
       const [column, row] = this.#place(position, z)
-      return /** @type {Position} */ ([column / across, row / across])
+      return /** @type {Position} */ ([column / side, row / side])
     })))
   }
 
-  /** Polygons of degrees in the system, without what lies outside of the grid. @param {Position[][][]} polygons */
+  /** Converts polygons of degrees to the system, clipped to the grid. @param {Position[][][]} polygons */
   project (polygons) {
     return project(this, polygons)
   }
 }
 
-/** Whether each tile of a matrix is four of the next. @param {Matrix} before @param {Matrix} matrix */
-const halves = (before, matrix) => [0, 1].every(axis =>
+/** Whether each tile of a matrix covers four tiles of the next one. @param {Matrix} before @param {Matrix} matrix */
+const isHalved = (before, matrix) => [0, 1].every(axis =>
   Math.abs(before.span[axis] / matrix.span[axis] - 2) < 1e-6 &&
   Math.abs(before.origin[axis] - matrix.origin[axis]) < matrix.span[axis] * 1e-6)
 
-/** The first and the last tile between two places, of so many; first > last where they are outside. */
+/** The first and last tile between two places, of `count` tiles; first > last if both places are outside. */
 function rangeOf (least, most, count) {
-  const edge = EDGE * 2 ** MAX_ZOOM / 1024 // parts of a tile, which coordinates of a system lose
+  const edge = EDGE * 2 ** MAX_ZOOM / 1024 // part of a tile: the rounding error of coordinates of a system
   const first = Math.floor(least + edge)
   const last = Math.max(first, Math.ceil(most - edge) - 1)
   return [Math.max(first, 0), Math.min(last, count - 1)]
@@ -307,17 +307,17 @@ function boxAround (positions, margin) {
   return box
 }
 
-/** Keeps a value, and so many others at most: the oldest goes. @param {Map<string, any>} kept */
-function remember (kept, key, value, most) {
-  if (kept.size >= most) kept.delete(/** @type {string} */ (kept.keys().next().value))
-  kept.set(key, value)
+/** Adds a value to a cache, and removes the oldest one if it is full. @param {Map<string, any>} cache */
+function remember (cache, key, value, most) {
+  if (cache.size >= most) cache.delete(/** @type {string} */ (cache.keys().next().value))
+  cache.set(key, value)
 }
 
 /** @param {Bbox} box @returns {Bbox} */
 const clip = ([west, south, east, north]) =>
   [Math.max(west, -180), Math.max(south, -90), Math.min(east, 180), Math.min(north, 90)]
 
-/** A reach as a box of degrees. @param {Bbox} reach @returns {Bbox} */
+/** Converts a reach to a box of degrees. @param {Bbox} reach @returns {Bbox} */
 function boundsOf ([west, south, east, north]) {
   if (east - west >= 360) return [-180, south, 180, north]
   return [west, south, east > 180 ? east - 360 : east, north]

@@ -1,4 +1,4 @@
-// The grid of a layer: Web Mercator, unless the layer names another one.
+// Returns the grid of a layer: Web Mercator, unless the layer names another one. Grids are checked and cached here.
 import { TilecouchError } from '../errors.js'
 import { MAX_LATITUDE, MAX_ZOOM, checkTile, tileAt, tileBounds, tileRanges } from '../grid.js'
 import { isShallow } from '../rules.js'
@@ -9,10 +9,10 @@ import { tileMatrixSets } from './sets.js'
 
 export { definitionOf, projectionOf, registerProj4 } from './projections.js'
 
-const MOST = 64 // grids that are remembered
+const MOST = 64 // grids in the cache
 const LONGEST = 50_000 // characters of a set
-const FURTHEST = 1e12 // units of a system: sums of greater numbers lose what is between
-const DEPTH = 16 // lists and objects within each other
+const FURTHEST = 1e12 // units of a system: greater numbers lose too many digits in sums
+const DEPTH = 16 // levels of nested lists and objects
 const DEGREE = Math.PI * 6378137 / 180 // metres at the equator
 const PIXEL = 0.00028 // metres
 export const WEB_MERCATOR = 'WebMercatorQuad'
@@ -31,21 +31,21 @@ const bad = why => new TilecouchError('BAD_GRID', { why })
  */
 export function gridOf ({ grid = WEB_MERCATOR, tileSize } = {}) {
   const key = `${typeof grid === 'string' ? grid : textOf(grid)} ${tileSize ?? ''}`
-  let made = gridsByText.get(key)
-  if (!made) {
-    made = makeGrid(grid, tileSize)
+  let layerGrid = gridsByText.get(key)
+  if (!layerGrid) {
+    layerGrid = makeGrid(grid, tileSize)
     if (gridsByText.size >= MOST) gridsByText.delete(/** @type {string} */ (gridsByText.keys().next().value))
-    gridsByText.set(key, made)
+    gridsByText.set(key, layerGrid)
   }
-  return made
+  return layerGrid
 }
 
-/** Sets as JSON, each made once. @type {WeakMap<object, string>} */
+/** Cache of sets as JSON. @type {WeakMap<object, string>} */
 const texts = new WeakMap()
 
 function textOf (set) {
-  const made = isObject(set) && texts.get(set)
-  if (made) return made
+  const cachedText = isObject(set) && texts.get(set)
+  if (cachedText) return cachedText
   if (!isShallow(set, DEPTH)) throw bad('it is nested too deep')
   const text = JSON.stringify(set)
   if (isObject(set)) texts.set(set, text)
@@ -86,9 +86,9 @@ function makeGrid (field, tileSize) {
   return field === WEB_MERCATOR ? new WebMercatorGrid(parts) : new Grid(parts)
 }
 
-/** The same matrices with tiles of another size in pixels: other scales, so another name. */
+/** The same matrices with tiles of another size in pixels. The scales differ, so the name is another one, too. */
 function resized (set, size) {
-  const { uri, wellKnownScaleSet, ...rest } = set
+  const { uri, wellKnownScaleSet, ...otherFields } = set
   const tileMatrices = set.tileMatrices.map(matrix => {
     const factor = matrix.tileWidth / size
     return {
@@ -99,7 +99,7 @@ function resized (set, size) {
       tileHeight: size
     }
   })
-  return { ...rest, id: `${set.id}_${size}`, tileMatrices }
+  return { ...otherFields, id: `${set.id}_${size}`, tileMatrices }
 }
 
 function firstZoomOf (matrices) {
@@ -112,7 +112,7 @@ function firstZoomOf (matrices) {
 }
 
 const AUTHORITY = /^(?:https?:\/\/www\.opengis\.net\/def\/crs\/|urn:ogc:def:crs:)(EPSG|OGC)[/:]+(?:[\d.]+[/:])?(\w+)$/
-// systems whose first axis is northing; a set with `orderedAxes` says so itself
+// systems whose first axis is northing, for sets without `orderedAxes`
 const NORTHING_FIRST = new Set([
   2180, 2193, 3034, 3035, 4258, 4326, 31284, 31285, 31286, 31287, 31466, 31467, 31468, 31469
 ].map(code => `EPSG:${code}`))
@@ -193,10 +193,10 @@ function checkMatrix (matrix, where) {
   if (matrix.variableMatrixWidths?.length) throw bad(`${where} has variableMatrixWidths, which are not supported`)
 }
 
-/** Units of a system a pixel, by a scale. @param {{inDegrees: boolean}} system */
+/** Units of a system per pixel, for a scale. @param {{inDegrees: boolean}} system */
 export const cellSizeOf = ({ inDegrees }, scaleDenominator) => scaleDenominator * PIXEL / (inDegrees ? DEGREE : 1)
 
-// Web Mercator as a grid: the arithmetic of grid.js, which needs no projection.
+// Web Mercator as a grid. It uses the arithmetic of core/grid.js, which needs no projection.
 
 const RADIUS = 6378137 // metres
 

@@ -1,18 +1,18 @@
-// From degrees to the coordinates of a system and back, as outlines: what is straight on one side bends on the other,
-// so lines get points between until they lie near enough.
+// Converts outlines from degrees to the coordinates of a system and back. A straight line in one may be a curve in the
+// other, so points are added to a line until it is near enough to the curve. Grid uses it.
 
 /** @typedef {import('../grid.js').Bbox} Bbox */
 /** @typedef {import('./projections.js').Position} Position */
 
-const NEAR = 1e-8 // of the width of a grid, by which a line may miss what it stands for: a centimetre for Switzerland
+const NEAR = 1e-8 // of the width of a grid: largest distance of a line from the curve, 1 cm for Switzerland
 const DEEPEST = 12 // times that a line is halved at most
-const SIDE = 64 // points on a side of a box of the system
-const STEP = 10 // degrees between points of a box at least: longer lines may miss in the middle only
+const SIDE = 64 // points per side of a box of the system
+const STEP = 10 // degrees between points of a box at most: a longer line may be near only in its middle
 
 const isFinite = ([x, y]) => Number.isFinite(x) && Number.isFinite(y)
 
 /**
- * The degrees that a box of a system spans; east is beyond 180 where it crosses the antimeridian.
+ * The degrees that a box of a system spans. East is greater than 180 if the box crosses the antimeridian.
  * @param {import('./grid.js').Grid} grid @param {Bbox} box left, bottom, right, top
  * @returns {Bbox}
  */
@@ -34,8 +34,8 @@ export function reachOf (grid, [left, bottom, right, top]) {
   }
   for (const pole of [-90, 90]) {
     const [x, y] = grid.toCrs([0, pole])
-    // what goes round a pole has all longitudes, and the pole
-    if (!(x >= left && x <= right && y >= bottom && y <= top) || !isAt(grid, [x, y], pole)) continue
+    // a box around a pole has all longitudes, and the pole
+    if (!(x >= left && x <= right && y >= bottom && y <= top) || !isPole(grid, [x, y], pole)) continue
     [west, east] = [-180, 180]
     if (pole < 0) south = pole
     else north = pole
@@ -44,11 +44,11 @@ export function reachOf (grid, [left, bottom, right, top]) {
   return east - west >= 360 ? [-180, south, 180, north] : [west - back, south, east - back, north]
 }
 
-/** Whether a place of a system is a pole: projections may put one anywhere that they cannot show. */
-const isAt = (grid, position, pole) => Math.abs(grid.toLonLat(position)[1] - pole) < 1e-6
+/** Whether a place of a system is a pole. A projection may return any place for a pole that it cannot show. */
+const isPole = (grid, position, pole) => Math.abs(grid.toLonLat(position)[1] - pole) < 1e-6
 
 /**
- * A box of degrees as rings in the system.
+ * Converts a box of degrees to rings in the system.
  * @param {import('./grid.js').Grid} grid @param {Bbox} bbox @param {number} [near] units of the system
  */
 export function outlineOf (grid, [west, south, east, north], near) {
@@ -66,9 +66,9 @@ export function outlineOf (grid, [west, south, east, north], near) {
 }
 
 /**
- * Polygons of degrees in the system: what of them is within the reach of the grid.
+ * Converts polygons of degrees to the system, clipped to the reach of the grid.
  * @param {import('./grid.js').Grid} grid @param {Position[][][]} polygons
- * @param {number} [near] units of the system, by which a line may miss
+ * @param {number} [near] units of the system: largest distance of a line from the curve
  * @returns {Position[][][]}
  */
 export function project (grid, polygons, near = grid.width * NEAR) {
@@ -78,9 +78,9 @@ export function project (grid, polygons, near = grid.width * NEAR) {
     const [west, east] = spanOf(rings[0])
     for (let turn = -2; turn <= 2; turn++) {
       if (west + turn * 360 >= reach[2] || east + turn * 360 <= reach[0]) continue
-      const inside = rings.map(ring => clipped(ring.map(([lon, lat]) => [lon + turn * 360, lat]), reach))
+      const inside = rings.map(ring => clipRing(ring.map(([lon, lat]) => [lon + turn * 360, lat]), reach))
         .filter(ring => ring.length > 3)
-      if (inside.length) parts.push(inside.map(ring => bent(grid, ring, near)))
+      if (inside.length) parts.push(inside.map(ring => bendRing(grid, ring, near)))
     }
   }
   return parts
@@ -95,22 +95,22 @@ function spanOf (ring) {
   return [west, east]
 }
 
-/** A ring within a box, closed: cut at one side after the other. @returns {Position[]} */
-function clipped (ring, [west, south, east, north]) {
+/** Clips a ring to a box, one side after the other. The result is closed. @returns {Position[]} */
+function clipRing (ring, [west, south, east, north]) {
   const sides = [
     { axis: 0, at: west, sign: 1 }, { axis: 0, at: east, sign: -1 },
     { axis: 1, at: south, sign: 1 }, { axis: 1, at: north, sign: -1 }
   ]
   let points = ring.slice(0, -1)
-  for (const { axis, at, sign } of sides) {
-    const depth = point => (point[axis] - at) * sign
+  for (const { axis, at: sidePosition, sign } of sides) {
+    const depth = point => (point[axis] - sidePosition) * sign
     points = points.flatMap((point, index) => {
       const before = points[(index || points.length) - 1]
       const [from, to] = [depth(before), depth(point)]
       const crossing = () => {
-        const part = from / (from - to)
-        const cut = [0, 1].map(other => before[other] + (point[other] - before[other]) * part)
-        cut[axis] = at
+        const fraction = from / (from - to)
+        const cut = [0, 1].map(other => before[other] + (point[other] - before[other]) * fraction)
+        cut[axis] = sidePosition
         return cut
       }
       if (to >= 0) return from < 0 && to > 0 ? [crossing(), point] : [point]
@@ -120,8 +120,8 @@ function clipped (ring, [west, south, east, north]) {
   return points.length ? [...points, points[0]] : []
 }
 
-/** A ring in the system, with points between. @param {Position[]} ring @returns {Position[]} */
-function bent (grid, ring, near) {
+/** Converts a ring to the system, and adds points to its lines. @param {Position[]} ring @returns {Position[]} */
+function bendRing (grid, ring, near) {
   const projected = ring.map(position => grid.toCrs(position))
   const points = [projected[0]]
   for (let index = 1; index < ring.length; index++) {
@@ -135,8 +135,8 @@ function halve (grid, a, b, from, to, near, depth, points) {
   if (!depth) return
   const half = /** @type {Position} */ ([(a[0] + b[0]) / 2, (a[1] + b[1]) / 2])
   const middle = grid.toCrs(half)
-  const off = Math.hypot(middle[0] - (from[0] + to[0]) / 2, middle[1] - (from[1] + to[1]) / 2)
-  if (!(off > near)) return
+  const distance = Math.hypot(middle[0] - (from[0] + to[0]) / 2, middle[1] - (from[1] + to[1]) / 2)
+  if (!(distance > near)) return
   halve(grid, a, half, from, middle, near, depth - 1, points)
   points.push(middle)
   halve(grid, half, b, middle, to, near, depth - 1, points)

@@ -1,12 +1,12 @@
-// Coordinates of other reference systems than Web Mercator, by proj4js. It is not imported here: most maps need none,
-// and it weighs more than all of a map's script. Node has it from loader/; a page loads it before, as it does for
+// Projections of reference systems other than Web Mercator, by proj4js. proj4js is not imported here because most maps
+// do not need it and it is larger than the script of a map. In Node loader/ imports it. A page loads it first, as for
 // Leaflet (Proj4Leaflet) and OpenLayers.
 import { TilecouchError } from '../errors.js'
 
 /** @typedef {[number, number]} Position */
 /** @typedef {{forward: (lonLat: Position) => Position, inverse: (position: Position) => Position}} Projection */
 
-/** What proj4js is told of systems by their codes; UTM zones and degrees are known besides. */
+/** Code of a system -> its PROJ string. definitionOf also has UTM zones and degrees. */
 const definitions = {
   'EPSG:2056': '+proj=somerc +lat_0=46.9524055555556 +lon_0=7.43958333333333 +k_0=1 +x_0=2600000 +y_0=1200000 ' +
     '+ellps=bessel +towgs84=674.374,15.056,405.346,0,0,0,0 +units=m +no_defs',
@@ -27,18 +27,18 @@ const definitions = {
     '+ellps=bessel +towgs84=565.417,50.3319,465.552,-0.398957,0.343988,-1.8774,4.0725 +units=m +no_defs'
 }
 const DEGREES = new Set(['OGC:CRS84', 'EPSG:4326', 'EPSG:4258'])
-const ENDLESS = 'Mollweide' // proj4js computes it until it meets its end, and for a place that is no number for ever
+const ENDLESS = 'Mollweide' // proj4js iterates until it converges: for ever if a coordinate is not a number
 const UTM = /^EPSG:(326|327|258)([0-5]\d|60)$/
 
 /** @type {any} */
 let registered
 
-/** Those of a map library, by the codes of their systems. @type {Map<string, Projection>} */
-const ofMaps = new Map()
+/** Code of a system -> the projection of a map library. @type {Map<string, Projection>} */
+const mapProjections = new Map()
 
 /**
- * Gives tilecouch the proj4js that it computes places of other grids with, once: `registerProj4(proj4)`. In a page
- * whose proj4js is a script, the global `proj4` is found without.
+ * Registers the proj4js that tilecouch uses for other grids. Call it once: `registerProj4(proj4)`. A page that loads
+ * proj4js as a script needs no call: tilecouch finds the global `proj4`.
  * @param {any} proj4
  */
 export function registerProj4 (proj4) {
@@ -49,14 +49,14 @@ export function registerProj4 (proj4) {
 export const knownProj4 = () => registered ?? /** @type {any} */ (globalThis).proj4
 
 /**
- * Gives tilecouch a projection that a map has: it takes the place of proj4js where that was not registered.
+ * Registers a projection of a map library. It is used if there is no proj4js.
  * @param {string} crs its code @param {Projection} projection
  */
 export function registerProjection (crs, projection) {
-  ofMaps.set(crs, projection)
+  mapProjections.set(crs, projection)
 }
 
-/** What proj4js is to be told of a system: a text, or nothing where it is not known. @param {string} crs its code */
+/** The PROJ string of a system, or undefined if it is unknown. @param {string} crs its code */
 export function definitionOf (crs) {
   if (Object.hasOwn(definitions, crs)) return definitions[crs]
   if (DEGREES.has(crs)) return '+proj=longlat +datum=WGS84 +no_defs'
@@ -68,19 +68,19 @@ export function definitionOf (crs) {
 
 /**
  * @param {string} crs its code
- * @param {string | object} [definition] a PROJ string, WKT or PROJJSON; not for those that are known
+ * @param {string | object} [definition] a PROJ string, WKT or PROJJSON; not needed for known systems
  * @returns {Projection}
  */
 export function projectionOf (crs, definition = definitionOf(crs)) {
   if (DEGREES.has(crs)) return { forward: position => position, inverse: position => position }
   const proj4 = knownProj4()
-  const ofMap = ofMaps.get(crs)
-  if (!proj4 && ofMap) return ofMap
+  const mapProjection = mapProjections.get(crs)
+  if (!proj4 && mapProjection) return mapProjection
   if (!proj4) throw new TilecouchError('NO_PROJ4', { crs })
   try {
     const { oProj, forward, inverse } = proj4(definition)
     if (oProj.datum?.grids) throw new Error('it needs a file (nadgrids)')
-    const isEndless = [oProj, oProj.obliqueProjection].some(one => one?.names?.includes(ENDLESS))
+    const isEndless = [oProj, oProj.obliqueProjection].some(projection => projection?.names?.includes(ENDLESS))
     if (isEndless) throw new Error(`${ENDLESS} is not used`)
     return { forward: position => forward([...position]), inverse: position => inverse([...position]) }
   } catch (error) {

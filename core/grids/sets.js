@@ -1,4 +1,4 @@
-// The tile matrix sets that a layer may name. Figures are those of the OGC's register, of swisstopo and of the German
+// The tile matrix sets that a layer may name. The numbers come from the OGC's register, swisstopo and the German
 // surveying authorities (AdV).
 
 /**
@@ -8,7 +8,7 @@
  * @property {string} [title]
  * @property {string} [uri]
  * @property {string | {uri: string} | {wkt: object | string}} crs
- * @property {string} [proj4] PROJ string of a system that is not known here: ours, the standard has no such field
+ * @property {string} [proj4] PROJ string of a system that is not in projections.js; not a field of the standard
  * @property {string[]} [orderedAxes]
  * @property {string} [wellKnownScaleSet]
  * @property {TileMatrix[]} tileMatrices
@@ -16,7 +16,7 @@
  * @typedef {object} TileMatrix
  * @property {string} id
  * @property {number} scaleDenominator
- * @property {number} cellSize units of the system a pixel
+ * @property {number} cellSize units of the system per pixel
  * @property {'topLeft' | 'bottomLeft'} [cornerOfOrigin]
  * @property {[number, number]} pointOfOrigin in the order of the system's axes
  * @property {number} tileWidth
@@ -25,7 +25,7 @@
  * @property {number} matrixHeight
  */
 
-const PIXEL = 0.00028 // metres of a pixel, by which the standard turns resolutions into scales
+const PIXEL = 0.00028 // metres per pixel: with this the standard converts cell sizes to scales
 const TILE = 256 // pixels
 const DEGREE = Math.PI * 6378137 / 180 // metres at the equator
 const EPSG = 'http://www.opengis.net/def/crs/EPSG/0/'
@@ -48,7 +48,7 @@ const matrix = (id, cellSize, pointOfOrigin, /** @type {number[]} */ [matrixWidt
 })
 
 /**
- * A set whose matrices halve their cells, from one with few tiles on.
+ * A set in which each matrix has half the cell size of the one before.
  * @param {any} parts @returns {TileMatrixSet}
  */
 function quad ({ origin, cellSize, levels, size = [1, 1], metres = 1, ...set }) {

@@ -1,21 +1,21 @@
-// A set of somebody else's may name any projection. It is tried on every matrix before a layer is believed, so that
-// nobody who reads the layer meets places that are no numbers. Apart from index.js: pages that draw a layer do without.
+// Checks the grid of a layer. A custom set may name any projection, which is tried on every matrix, so that readers of
+// the layer never get coordinates that are not numbers. Not in index.js because pages that draw a layer do not need it.
 import { TilecouchError } from '../errors.js'
 import { gridOf } from './index.js'
 import { reachOf } from './outline.js'
 
-/** What is wrong with grids that were tried. @type {WeakMap<import('./grid.js').Grid, string | undefined>} */
-const tried = new WeakMap()
+/** Grid that was tried -> why it is unusable. @type {WeakMap<import('./grid.js').Grid, string | undefined>} */
+const faultsByGrid = new WeakMap()
 
 /**
- * Throws what is wrong with the grid of a layer, its projection included. Without proj4js that cannot be tried.
+ * Throws an error if the grid of a layer or its projection is unusable. The projection is only tried with proj4js.
  * @param {{grid?: any, tileSize?: number}} layer its document @returns {import('./grid.js').Grid}
  */
 export function checkGrid (layer) {
   const grid = gridOf(layer)
   if (typeof grid.field === 'string') return grid
-  if (!tried.has(grid)) tried.set(grid, whyUnusable(grid))
-  const why = tried.get(grid)
+  if (!faultsByGrid.has(grid)) faultsByGrid.set(grid, whyUnusable(grid))
+  const why = faultsByGrid.get(grid)
   if (why) throw new TilecouchError('BAD_GRID', { why })
   return grid
 }

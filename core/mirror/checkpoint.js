@@ -1,20 +1,20 @@
 // A checkpoint is the place where a replication continues. Each side has it as a `_local` document, which is not
-// replicated, with a history of sessions as CouchDB's replicator keeps it. The replication continues at the last place
-// that both sides know: after one of them was restored to an older state, that is an earlier one. `CheckpointWriter`
+// replicated, with a history of sessions like that of CouchDB's replicator. The replication continues at the last place
+// that both sides have. After one side was restored to an older state, that is an earlier place. `CheckpointWriter`
 // decides when a checkpoint is written.
 import { timeoutSignal } from '../promises.js'
 import { TilecouchError } from '../errors.js'
 import { now } from '../times.js'
 import { fingerprint } from '../fingerprint.js'
 
-export const IDENTITY = 'tilecouch' // _local/tilecouch: the id of this database, different from that of every copy
+export const IDENTITY = 'tilecouch' // _local/tilecouch: the id of this database; every copy has another id
 export const PREFIX = 'tilecouch-mirror-' // _local/tilecouch-mirror-…
 
-const LOOK = 500 // milliseconds between two looks at the clock
-const SESSIONS = 50 // kept, as CouchDB does
+const LOOK = 500 // milliseconds between two checks whether a checkpoint is due
+const SESSIONS = 50 // sessions in the history, as in CouchDB
 const UNWRITABLE = new Set(['UNAUTHORIZED', 'FORBIDDEN', 'READ_ONLY'])
 
-/** The number that a sequence begins with, which only grows within one database; NaN without one. */
+/** The number at the start of a sequence, which only grows within one database; NaN without one. */
 const position = seq => /^\d+(-|$)/.test(String(seq)) ? Number.parseInt(String(seq), 10) : NaN
 
 export const randomId = () => Array.from({ length: 32 }, () => Math.floor(Math.random() * 16).toString(16)).join('')
@@ -23,7 +23,7 @@ export const randomId = () => Array.from({ length: 32 }, () => Math.floor(Math.r
 export const isUnwritable = error => UNWRITABLE.has(error.code) || [403, 404, 405].includes(error.details?.status)
 
 /**
- * The id of a database, whatever its address and name. One that was removed and created again has another id.
+ * The id of a database, independent of its address and name. A database that was created again has another id.
  * @param {import('./peer.js').Peer} peer @param {boolean} [keep] whether to store a new id if it has none
  * @returns {Promise<string>}
  */
@@ -42,29 +42,29 @@ export async function identityOf (peer, keep = true) {
 }
 
 /**
- * The id of the local document at both sides.
+ * The id of the local document on both sides.
  * @param {import('./peer.js').Peer} source @param {import('./peer.js').Peer} target
  * @param {{key: string, writes?: boolean}} options
  */
 export async function checkpointId (source, target, { key, writes = true }) {
-  const [from, to] = [await identityOf(source, writes), await identityOf(target, writes)]
-  return `${PREFIX}${fingerprint(`${from} ${to} ${key}`)}`
+  const [sourceIdentity, targetIdentity] = [await identityOf(source, writes), await identityOf(target, writes)]
+  return `${PREFIX}${fingerprint(`${sourceIdentity} ${targetIdentity} ${key}`)}`
 }
 
 export class Checkpoint {
   #sides
   #isWritable = true // whether the source may be written to
-  #queue = Promise.resolve() // one write after the other: an older one never comes last
+  #queue = Promise.resolve() // writes run one after the other, so that an older one is never last
 
   /**
    * @param {import('./peer.js').Peer} source
    * @param {import('./peer.js').Peer} target
    * @param {{key: string, writes?: boolean, about?: Record<string, any>}} options key: of the selection; writes: false
-   *   for a dry run; about: stored beside it, for people
+   *   for a dry run; about: stored with it, for people to read
    */
   static async open (source, target, { key, writes = true, about = {} }) {
     const checkpoint = new Checkpoint(source, target, await checkpointId(source, target, { key, writes }), about)
-    await checkpoint.#read(writes)
+    await checkpoint.#readCheckpoints(writes)
     return checkpoint
   }
 
@@ -77,24 +77,24 @@ export class Checkpoint {
     /** @type {string | number} */
     this.since = 0
     this.history = /** @type {any[]} */ ([])
-    this.refused = /** @type {any} */ (undefined) // what the target has refused before
+    this.refused = /** @type {any} */ (undefined) // revisions that the target refused before
   }
 
-  async #read (writes) {
+  async #readCheckpoints (writes) {
     const { source, target } = this.#sides
     const targetNote = await target.peer.getLocal(this.id)
     const sourceNote = await source.peer.getLocal(this.id)
     if (writes) this.#isWritable = await this.#probe(sourceNote)
     this.history = historyOf(targetNote)
     this.refused = targetNote?.refused
-    this.since = this.#isWritable ? common(targetNote, sourceNote) : await this.#alone(targetNote)
+    this.since = this.#isWritable ? commonPlace(targetNote, sourceNote) : await this.#targetPlace(targetNote)
     this.begun = this.since
   }
 
-  /** Whether the source can be written to: otherwise there is nothing to compare. */
-  async #probe (here) {
+  /** Whether the source can be written to. Otherwise there are no two checkpoints to compare. */
+  async #probe (sourceNote) {
     try {
-      await this.#sides.source.peer.updateLocal(this.id, doc => doc ?? here ?? { session_id: '', history: [] })
+      await this.#sides.source.peer.updateLocal(this.id, doc => doc ?? sourceNote ?? { session_id: '', history: [] })
       return true
     } catch (error) {
       if (isUnwritable(error)) return false
@@ -102,9 +102,9 @@ export class Checkpoint {
     }
   }
 
-  /** The place that the target alone knows, unless the source was restored to an older state before it. */
-  async #alone (there) {
-    const since = there?.session_id ? there.source_last_seq ?? 0 : 0
+  /** The place of the target alone, or 0 if the source was restored to an older state before it. */
+  async #targetPlace (targetNote) {
+    const since = targetNote?.session_id ? targetNote.source_last_seq ?? 0 : 0
     const { update_seq: newest } = await this.#sides.source.peer.info()
     return position(since) > position(newest) ? 0 : since
   }
@@ -112,7 +112,7 @@ export class Checkpoint {
   /**
    * @param {string | number} seq the target has everything up to here
    * @param {Record<string, any>} counts of this session, as CouchDB names them
-   * @param {Record<string, any>} [state] stored beside it, for people
+   * @param {Record<string, any>} [state] stored with it, for people to read
    * @param {AbortSignal} [signal]
    */
   save (seq, counts, state = {}, signal) {
@@ -121,9 +121,9 @@ export class Checkpoint {
       const places = { start_last_seq: begun, end_last_seq: seq, recorded_seq: seq }
       const entry = { session_id: session, start_time: started, end_time: now(), ...places, ...counts }
       const fields = stored => {
-        // entries of another mirror of the same two stores, which runs at the same time, stay
-        const others = (stored ? historyOf(stored) : this.history).filter(({ session_id: other }) => other !== session)
-        const history = [entry, ...others].slice(0, SESSIONS)
+        // keeps the entries of another mirror of the same two stores, which may run at the same time
+        const entries = (stored ? historyOf(stored) : this.history).filter(({ session_id: other }) => other !== session)
+        const history = [entry, ...entries].slice(0, SESSIONS)
         const sessionFields = { session_id: session, source_last_seq: seq, replication_id_version: 4, history }
         return { ...sessionFields, ...this.about, ...state }
       }
@@ -134,7 +134,7 @@ export class Checkpoint {
     })
   }
 
-  /** A sign of life, if both sides still have the checkpoint. */
+  /** Writes the state, if both sides still have the checkpoint. */
   writeHeartbeat (state) {
     return this.#inTurn(async () => {
       if (this.#isWritable) await this.#sides.source.check(this.session)
@@ -142,7 +142,7 @@ export class Checkpoint {
     })
   }
 
-  /** A new state, most often an error: the source may be away. */
+  /** Writes a new state to the target only: most often it is an error, and the source may be unreachable. */
   writeState (state, signal) {
     return this.#inTurn(() => this.#writeState(state, signal))
   }
@@ -156,21 +156,21 @@ export class Checkpoint {
   }
 
   #inTurn (task) {
-    const done = this.#queue.then(task)
-    this.#queue = done.catch(() => {})
-    return done
+    const result = this.#queue.then(task)
+    this.#queue = result.catch(() => {})
+    return result
   }
 }
 
-/** Writes a checkpoint now and then, when the state changes, and last of all when a session ends. */
+/** Writes a checkpoint at intervals, when the state changes, and at the end of a session. */
 export class CheckpointWriter {
   #pages = /** @type {{since: string | number} | undefined} */ (undefined)
   #status = () => /** @type {any} */ ({})
   #writtenAt = 0 // milliseconds
-  #saved // place
+  #savedPlace // the last place that was written
   #saving
   #timer
-  #before
+  #tallyBefore
   #lastState = ''
   #isSilent = false // a side did not answer a write in time
 
@@ -185,8 +185,8 @@ export class CheckpointWriter {
     this.tally = tally
     this.refusals = refusals
     this.dryRun = dryRun
-    this.#before = { ...tally } // of earlier sessions of this run
-    this.#saved = checkpoint.since
+    this.#tallyBefore = { ...tally } // the counts of earlier sessions of this run
+    this.#savedPlace = checkpoint.since
   }
 
   /** @param {{since: string | number}} pages @param {() => any} status @param {(error: any) => void} onError */
@@ -194,37 +194,37 @@ export class CheckpointWriter {
     this.#pages = pages
     this.#status = status
     this.#writtenAt = Date.now()
-    if (!this.dryRun) this.#timer = setInterval(() => { this.#look().catch(onError) }, LOOK)
+    if (!this.dryRun) this.#timer = setInterval(() => { this.#saveIfDue().catch(onError) }, LOOK)
   }
 
-  async #look () {
+  async #saveIfDue () {
     const age = Date.now() - this.#writtenAt
     if (this.#saving || age < this.limits.checkpoint) return
-    if (this.#pages?.since !== this.#saved || this.refusals.isChanged) await this.save()
-    else if (age >= this.limits.heartbeat) await this.#write(() => this.checkpoint.writeHeartbeat(this.#state()))
+    if (this.#pages?.since !== this.#savedPlace || this.refusals.isChanged) await this.save()
+    else if (age >= this.limits.heartbeat) await this.#writeTimed(() => this.checkpoint.writeHeartbeat(this.#state()))
   }
 
-  /** Writes how far the replication got. @param {AbortSignal} [signal] */
+  /** Writes the place that the replication has reached. @param {AbortSignal} [signal] */
   async save (signal) {
     const seq = this.#pages?.since
-    if (this.dryRun || seq === undefined || (seq === this.#saved && !this.refusals.isChanged)) return
+    if (this.dryRun || seq === undefined || (seq === this.#savedPlace && !this.refusals.isChanged)) return
     this.refusals.isChanged = false
-    await this.#write(() => this.checkpoint.save(seq, this.#counts(), this.#state(), signal)).catch(error => {
+    await this.#writeTimed(() => this.checkpoint.save(seq, this.#counts(), this.#state(), signal)).catch(error => {
       this.refusals.isChanged = true
       throw error
     })
-    this.#saved = seq
+    this.#savedPlace = seq
   }
 
-  /** Of this session, as CouchDB names them. */
+  /** The counts of this session, with the names of CouchDB. */
   #counts () {
-    const done = key => this.tally[key] - this.#before[key]
+    const countOf = key => this.tally[key] - this.#tallyBefore[key]
     return {
-      missing_checked: done('checked'),
-      missing_found: done('missing'),
-      docs_read: done('docs') + done('refused'),
-      docs_written: done('docs'),
-      doc_write_failures: done('refused')
+      missing_checked: countOf('checked'),
+      missing_found: countOf('missing'),
+      docs_read: countOf('docs') + countOf('refused'),
+      docs_written: countOf('docs'),
+      doc_write_failures: countOf('refused')
     }
   }
 
@@ -241,7 +241,7 @@ export class CheckpointWriter {
     }
   }
 
-  async #write (task) {
+  async #writeTimed (task) {
     this.#writtenAt = Date.now()
     const saving = task().finally(() => { if (this.#saving === saving) this.#saving = undefined })
     this.#saving = saving
@@ -250,7 +250,7 @@ export class CheckpointWriter {
 
   /**
    * Writes a new state to the target, if it answers.
-   * @param {any} status @param {string} [state] instead of that of the status
+   * @param {any} status @param {string} [state] replaces the state of the status
    */
   async writeState (status, state = status.state) {
     const text = `${state} ${status.error}`
@@ -264,13 +264,13 @@ export class CheckpointWriter {
     clearInterval(this.#timer)
   }
 
-  /** Saves how far the session got, whatever ended it. */
+  /** Writes the place that the session has reached, also after an error. */
   async end () {
     this.stop()
     await this.#withTimeout(signal => this.save(signal))
   }
 
-  /** Does not wait long for a side that may be away. */
+  /** Runs a write with a time limit, because a side may be unreachable. */
   async #withTimeout (task) {
     if (this.#isSilent) return
     const timeout = timeoutSignal(this.limits.lastWrite)
@@ -278,9 +278,9 @@ export class CheckpointWriter {
   }
 }
 
-/** One side's copy. A side that lost what was written to it was created again, or restored to an older state. */
+/** The checkpoint on one side. A side without the last written place was created again or restored from a backup. */
 class Side {
-  #written = new Set() // the last place that was certainly written, and later ones that may have been
+  #written = new Set() // the last place that was certainly written, and later places whose writes may have failed
   #isSure = false
 
   constructor (peer, id) {
@@ -290,7 +290,7 @@ class Side {
 
   verify (session, stored) {
     if (!this.#isSure) return
-    const entry = historyOf(stored).find(({ session_id: own }) => own === session)
+    const entry = historyOf(stored).find(({ session_id: entrySession }) => entrySession === session)
     if (!this.#written.has(entry?.recorded_seq)) throw new TilecouchError('PLACE_LOST', { url: this.peer.name })
   }
 
@@ -311,16 +311,16 @@ class Side {
 
 const historyOf = doc => Array.isArray(doc?.history) ? doc.history : []
 
-/** The last place that both sides know. */
-function common (there, here) {
-  const sequences = new Map(historyOf(here).map(entry => [entry.session_id, entry.recorded_seq]))
-  for (const { session_id: session, recorded_seq: seq } of historyOf(there)) {
+/** The last place that both sides have. */
+function commonPlace (targetNote, sourceNote) {
+  const sequences = new Map(historyOf(sourceNote).map(entry => [entry.session_id, entry.recorded_seq]))
+  for (const { session_id: session, recorded_seq: seq } of historyOf(targetNote)) {
     if (!sequences.has(session)) continue
-    const other = sequences.get(session)
-    if (seq === other) return seq
-    // one of them was not written any more, or is older than it was
-    const [a, b] = [position(seq), position(other)]
-    if (!Number.isNaN(a) && !Number.isNaN(b)) return a < b ? seq : other
+    const sourceSeq = sequences.get(session)
+    if (seq === sourceSeq) return seq
+    // one side was not written any more, or was restored to an older state
+    const [a, b] = [position(seq), position(sourceSeq)]
+    if (!Number.isNaN(a) && !Number.isNaN(b)) return a < b ? seq : sourceSeq
   }
   return 0
 }

@@ -1,4 +1,4 @@
-// Copies revisions from one peer to another: asks which ones the target lacks, reads those in batches, writes them.
+// Copies revisions from one peer to another: asks which ones the target lacks, reads these in batches, writes them.
 // Every step may be repeated. `FailureStreak` lets a copy skip single bad documents.
 import { REFUSALS, UNSAID, hasStubs, isParentOf, missingIn, noAnswer, parentOf } from '../couch/answers.js'
 import { TilecouchError } from '../errors.js'
@@ -6,29 +6,29 @@ import { isTileId } from '../ids.js'
 import { Semaphore, pause } from '../promises.js'
 
 const FIRST_BATCH = 20 // documents, before their size is known
-const FINAL = new Set([...REFUSALS, 'bad_request', 'illegal_docid']) // errors that a repetition would give again
-const SPOILT = new Set([400, 412, 413]) // statuses of a request that one of its documents makes fail
+const FINAL = new Set([...REFUSALS, 'bad_request', 'illegal_docid']) // a repetition would return these errors again
+const SPOILT = new Set([400, 412, 413]) // statuses of a request that fails because of one of its documents
 // a single document may cause these
 const DOCUMENT_ERRORS = new Set(['UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR'])
-const SILENT_ROUNDS = 2 // of batches, each half as large, until a silent connection is dead and not slow
-const GROWTH = 1.05 // factor of the size limit after each batch, once the connection has broken
+const SILENT_ROUNDS = 2 // batches, each half as large, before a silent connection counts as dead and not as slow
+const GROWTH = 1.05 // factor of the size limit after each batch, after the connection has broken
 const MIN_PACE = 0.001 // part of batchBytes
-const MIN_TIMED = 16384 // bytes: fewer take no less time
-const ROUND_TRIP = 4 // part of batchTime up to which a batch does not show the rate: latency dominates
-const WEIGHT = 0.2 // of the newest batch in the expected size of a document, when it is smaller
-const MOST_FAILURES = 200 // documents that may fail one after the other until the whole copy fails
+const MIN_TIMED = 16384 // bytes: smaller batches take the same time
+const ROUND_TRIP = 4 // a batch that takes less than 1/4 of batchTime shows latency and not the rate
+const WEIGHT = 0.2 // of the newest batch in the expected size of a document, if it is smaller
+const MOST_FAILURES = 200 // documents that may fail in a row before the whole copy fails
 
 export const copierDefaults = {
-  batch: 50, // documents a request at first: what is lost when it breaks off
-  batchShare: 0.05, // later so many of the documents written until now: little is lost beside what is there
-  smallBytes: 256 * 1024, // more documents than that in a request, if they are smaller than this together
-  batchMost: 500, // documents a request at most
+  batch: 50, // documents per request at first; a request that breaks off loses them
+  batchShare: 0.05, // part of the written documents that a later request may have: a lost request costs at most this
+  smallBytes: 256 * 1024, // a request may have more documents if together they are smaller than this
+  batchMost: 500, // documents per request at most
   batchBytes: 4 * 1024 * 1024, // expected bytes of a request
   batchTime: 10000, // milliseconds a batch may take: on a slower connection the next ones are smaller
-  mostBytes: 8 * 1024 * 1024, // of an answer with several documents: a larger one is asked for in halves
-  mostDocument: 64 * 1024 * 1024, // of an answer with one document: a larger one is left out
-  concurrency: 4, // batches under way
-  tries: 5, // for documents that a side has trouble with
+  mostBytes: 8 * 1024 * 1024, // of an answer with several documents; after a larger one the batch is halved
+  mostDocument: 64 * 1024 * 1024, // of an answer with one document; a larger document is left out
+  concurrency: 4, // batches at the same time
+  tries: 5, // for documents that a side cannot read or write
   retryDelay: 200 // milliseconds before the second try, doubled each time
 }
 
@@ -37,16 +37,16 @@ export const copierDefaults = {
  * @typedef {import('./peer.js').Refused} Refused
  *
  * @typedef {object} CopyTally
- * @property {number} changes looked at
- * @property {number} selected documents among them that belong to the mirror
+ * @property {number} changes read from the feed
+ * @property {number} selected changed documents that belong to the mirror
  * @property {number} checked revisions that the target was asked about
- * @property {number} missing revisions that it did not have
- * @property {number} docs written
- * @property {number} deleted among them: tombstones
- * @property {number} bytes received from the source for them
- * @property {number} tiles versions of tiles among them
- * @property {number} absent revisions that the source does not have any more
- * @property {number} refused times that the target did not take a revision
+ * @property {number} missing revisions that the target did not have
+ * @property {number} docs documents written
+ * @property {number} deleted tombstones among these documents
+ * @property {number} bytes received from the source for these documents
+ * @property {number} tiles versions of tiles among these documents
+ * @property {number} absent revisions that the source no longer has
+ * @property {number} refused number of refusals of a revision by the target
  */
 
 /** @returns {CopyTally} */
@@ -55,23 +55,23 @@ export const newCopyTally = () =>
 
 export class RevisionCopier {
   #semaphore
-  #size = 0 // expected bytes of a document
+  #documentSize = 0 // expected bytes of a document
   #silences = 0 // batches without an answer since the last success
-  #pace = 1 // part of batchBytes that gets across within batchTime
-  #first = FIRST_BATCH
-  #bound = Infinity // bytes of a batch: half of what was under way when the connection broke, then slowly more
+  #pace = 1 // part of batchBytes that is transferred within batchTime
+  #firstBatch = FIRST_BATCH
+  #byteLimit = Infinity // of a batch: half of the batch that broke the connection, then slowly growing
 
   /**
    * @param {object} parts
    * @param {Pick<import('./peer.js').Peer, 'name' | 'fetch'>} parts.source
    * @param {import('./peer.js').Peer} parts.target
    * @param {CopyTally} parts.tally
-   * @param {boolean} [parts.dryRun] only counts what is missing
+   * @param {boolean} [parts.dryRun] only counts the missing revisions
    * @param {Partial<typeof copierDefaults>} [parts.limits]
    * @param {(refused: Refused) => void} [parts.onRefused]
    * @param {(written: any[]) => void} [parts.onProgress] with the documents that the target has now
-   * @param {FailureStreak} [parts.failures] skips single documents that a side has trouble with; without it the copy
-   *   fails
+   * @param {FailureStreak} [parts.failures] skips single documents that a side cannot read or write; without it
+   *   the copy fails
    */
   constructor ({ source, target, tally, dryRun = false, limits, onRefused, onProgress, failures }) {
     this.onRefused = onRefused
@@ -86,31 +86,31 @@ export class RevisionCopier {
   }
 
   /**
-   * Copies those revisions that the target lacks.
+   * Copies the revisions that the target lacks.
    * @param {{id: string, revs: string[]}[]} rows
    * @param {AbortSignal} signal
    */
   async copyMissing (rows, signal) {
-    const asked = await this.#missing(rows, signal)
-    if (this.dryRun || !asked.length) return this.onProgress?.([])
-    await this.copy(asked, signal)
+    const missingRevisions = await this.#findMissing(rows, signal)
+    if (this.dryRun || !missingRevisions.length) return this.onProgress?.([])
+    await this.copy(missingRevisions, signal)
   }
 
-  /** Copies revisions that the target is known to lack. @param {Asked[]} asked @param {AbortSignal} signal */
-  async copy (asked, signal) {
+  /** Copies revisions that the target is known to lack. @param {Asked[]} revisions @param {AbortSignal} signal */
+  async copy (revisions, signal) {
     const running = new Set()
     let failure
-    for (let at = 0; at < asked.length && !failure;) {
+    for (let next = 0; next < revisions.length && !failure;) {
       const release = await this.#semaphore.acquire()
-      // the batch is cut only now: by this time the size of a document is better known
-      const batch = asked.slice(at, at + this.#batchSize())
-      at += batch.length
-      const moving = this.#move(batch, signal).catch(error => { failure ??= error }).finally(() => {
+      // cut the batch here because now the size of a document is better known
+      const batch = revisions.slice(next, next + this.#batchSize())
+      next += batch.length
+      const moved = this.#moveBatch(batch, signal).catch(error => { failure ??= error }).finally(() => {
         release()
-        running.delete(moving)
+        running.delete(moved)
       })
-      running.add(moving)
-      if (!this.#size) await moving // the first batch shows how many documents fit
+      running.add(moved)
+      if (!this.#documentSize) await moved // the first batch shows how many documents fit
     }
     await Promise.all(running)
     if (failure) throw failure
@@ -118,28 +118,28 @@ export class RevisionCopier {
 
   #batchSize () {
     const { batch, batchShare, smallBytes, batchMost, batchBytes } = this.limits
-    if (!this.#size) return Math.min(this.#first, batch)
-    const fit = bytes => Math.round(bytes * this.#pace / this.#size)
-    const most = Math.min(fit(batchBytes), Math.floor(this.#bound / this.#size), batchMost)
+    if (!this.#documentSize) return Math.min(this.#firstBatch, batch)
+    const countOf = bytes => Math.round(bytes * this.#pace / this.#documentSize)
+    const most = Math.min(countOf(batchBytes), Math.floor(this.#byteLimit / this.#documentSize), batchMost)
     const safe = Math.max(batch, Math.floor(batchShare * this.tally.docs))
-    return Math.max(1, Math.min(Math.max(safe, fit(smallBytes)), most)) || 1
+    return Math.max(1, Math.min(Math.max(safe, countOf(smallBytes)), most)) || 1
   }
 
   /** @returns {Promise<Asked[]>} */
-  async #missing (rows, signal) {
+  async #findMissing (rows, signal) {
     const { tally } = this
     const diff = await this.target.revsDiff(Object.fromEntries(rows.map(({ id, revs }) => [id, revs])), signal)
     tally.checked += rows.reduce((sum, { revs }) => sum + revs.length, 0)
-    // in the order of the changes: so they were written
-    const asked = rows.flatMap(({ id }) => {
+    // in the order of the changes, in which they were written
+    const missingRevisions = rows.flatMap(({ id }) => {
       const { missing = [], possible_ancestors: ancestors } = diff[id] ?? {}
       return missing.map(rev => ({ id, rev, ancestors: ancestors?.filter(isParentOf(rev)) }))
     })
-    tally.missing += asked.length
-    return asked
+    tally.missing += missingRevisions.length
+    return missingRevisions
   }
 
-  async #move (batch, signal, attempt = 1) {
+  async #moveBatch (batch, signal, attempt = 1) {
     if (signal.aborted) throw new TilecouchError('ABORTED')
     try {
       await this.#copyBatch(batch, signal)
@@ -147,25 +147,25 @@ export class RevisionCopier {
       if (!this.failures || signal.aborted) throw error
       if (error.code === 'UNREACHABLE') this.#shrink(batch.length)
       await this.failures.check(error)
-      if (batch.length > 1) return this.#halve(batch, half => this.#move(half, signal))
+      if (batch.length > 1) return this.#halve(batch, half => this.#moveBatch(half, signal))
       if (attempt >= this.limits.tries) return this.failures.fail(batch[0], error)
       await pause(this.limits.retryDelay * 2 ** (attempt - 1), signal)
-      await this.#move(batch, signal, attempt + 1)
+      await this.#moveBatch(batch, signal, attempt + 1)
     }
   }
 
   async #copyBatch (batch, signal) {
     const began = performance.now()
-    const read = await this.#read(batch, signal)
-    if (!read) return this.#halve(batch, half => this.#move(half, signal))
-    const { docs, absent } = read
-    const refused = (await this.#write(docs, signal))
+    const answer = await this.#readDocs(batch, signal)
+    if (!answer) return this.#halve(batch, half => this.#moveBatch(half, signal))
+    const { docs, absent } = answer
+    const refused = (await this.#writeDocs(docs, signal))
       // PouchDB leaves out the revision
-      .map(one => ({ ...one, rev: one.rev ?? docs.find(({ _id: id }) => id === one.id)?._rev }))
-    this.#measure(docs.length, read.bytes, performance.now() - began)
-    for (const one of refused) this.#refuse(one)
-    const left = new Set(refused.map(({ id, rev }) => `${id} ${rev}`))
-    const written = docs.filter(({ _id: id, _rev: rev }) => !left.has(`${id} ${rev}`))
+      .map(row => ({ ...row, rev: row.rev ?? docs.find(({ _id: id }) => id === row.id)?._rev }))
+    this.#measure(docs.length, answer.bytes, performance.now() - began)
+    for (const row of refused) this.#refuse(row)
+    const refusedKeys = new Set(refused.map(({ id, rev }) => `${id} ${rev}`))
+    const written = docs.filter(({ _id: id, _rev: rev }) => !refusedKeys.has(`${id} ${rev}`))
     this.tally.absent += absent
     this.tally.docs += written.length
     this.tally.deleted += written.filter(({ _deleted: gone }) => gone).length
@@ -174,45 +174,45 @@ export class RevisionCopier {
     this.onProgress?.(written)
   }
 
-  #measure (count, bytes, took) {
+  #measure (count, bytes, milliseconds) {
     if (!count) return
     this.#silences = 0
     const size = bytes / count
     // a larger size counts at once: a batch of large documents could fill the memory
-    this.#size = Math.max(size, this.#size + WEIGHT * (size - this.#size))
+    this.#documentSize = Math.max(size, this.#documentSize + WEIGHT * (size - this.#documentSize))
     const { batchTime, batchBytes } = this.limits
-    this.#bound *= GROWTH
-    const fit = Math.max(bytes, MIN_TIMED) * batchTime / took / batchBytes
-    // a small and quick batch does not show how much is too much
-    if (fit > this.#pace) this.#pace = Math.min(1, fit, this.#pace * 2)
-    else if (took > batchTime / ROUND_TRIP) this.#pace = Math.max(MIN_PACE, fit)
+    this.#byteLimit *= GROWTH
+    const newPace = Math.max(bytes, MIN_TIMED) * batchTime / milliseconds / batchBytes
+    // a small and quick batch does not show the limit
+    if (newPace > this.#pace) this.#pace = Math.min(1, newPace, this.#pace * 2)
+    else if (milliseconds > batchTime / ROUND_TRIP) this.#pace = Math.max(MIN_PACE, newPace)
   }
 
-  /** The connection broke with so many documents under way: the next batches have to get across sooner. */
+  /** Makes the next batches smaller, after the connection broke during a batch of `count` documents. */
   #shrink (count) {
     const half = Math.max(1, count >> 1)
-    this.#first = Math.min(this.#first, half)
-    if (this.#size) this.#bound = Math.min(this.#bound, half * this.#size)
+    this.#firstBatch = Math.min(this.#firstBatch, half)
+    if (this.#documentSize) this.#byteLimit = Math.min(this.#byteLimit, half * this.#documentSize)
   }
 
-  /** One half after the other: each may be divided again. */
+  /** Runs a task for one half after the other. Each half may be divided again. */
   async #halve (items, task) {
     const half = items.length >> 1
     return [await task(items.slice(0, half)), await task(items.slice(half))]
   }
 
-  /** @returns undefined when the batch has to be divided */
-  async #read (batch, signal) {
+  /** @returns undefined if the batch has to be divided */
+  async #readDocs (batch, signal) {
     const { tries, retryDelay, mostBytes, mostDocument } = this.limits
     const docs = new Map()
     let bytes = 0
-    let left = batch
-    for (let attempt = 1; left.length; attempt++) {
+    let pending = batch
+    for (let attempt = 1; pending.length; attempt++) {
       let answer
       try {
-        answer = await this.#fetch(left, { signal, most: left.length > 1 ? mostBytes : mostDocument })
+        answer = await this.#fetch(pending, { signal, most: pending.length > 1 ? mostBytes : mostDocument })
       } catch (error) {
-        if (this.#isTooMuch(error, batch)) return undefined
+        if (this.#isTooSlow(error, batch)) return undefined
         if (error.code !== 'ANSWER_TOO_LARGE') throw error
         if (batch.length > 1) return undefined
         this.#refuse({ id: batch[0].id, rev: batch[0].rev, error: 'too_large', reason: error.message })
@@ -221,58 +221,58 @@ export class RevisionCopier {
       bytes += answer.bytes
       this.tally.bytes += answer.bytes
       for (const doc of answer.docs) docs.set(`${doc._id} ${doc._rev}`, doc)
-      left = missingIn(left, answer.docs)
-      // a shard may be away for a moment: ask again. What is not found is looked for once more
+      pending = missingIn(pending, answer.docs)
+      // A shard may be down for a moment: ask again. Ask a second time for revisions that are not found.
       const failed = answer.failed ?? []
-      const isLeftOut = left.some(({ id }) => !isNamed(failed, id))
-      const trouble = failed.find(({ error }) => error !== 'not_found') ?? (isLeftOut ? UNSAID : undefined)
-      if (!left.length || (!trouble && attempt > 1)) break
+      const isAnyUnnamed = pending.some(({ id }) => !isNamed(failed, id))
+      const fault = failed.find(({ error }) => error !== 'not_found') ?? (isAnyUnnamed ? UNSAID : undefined)
+      if (!pending.length || (!fault && attempt > 1)) break
       if (attempt >= tries) {
         if (!this.failures || !docs.size) {
-          const reason = trouble?.reason ?? trouble?.error ?? 'missing'
-          throw noAnswer(this.source.name, left.map(({ id }) => id), { reason })
+          const reason = fault?.reason ?? fault?.error ?? 'missing'
+          throw noAnswer(this.source.name, pending.map(({ id }) => id), { reason })
         }
-        left = left.filter(one => !this.failures?.failOne(one, failed))
+        pending = pending.filter(row => !this.failures?.failOne(row, failed))
         break
       }
       await pause(retryDelay * 2 ** (attempt - 1), signal)
     }
-    // in the order of ids, as the target's B-tree has it
-    return { docs: [...docs.values()].sort((a, b) => a._id < b._id ? -1 : 1), bytes, absent: left.length }
+    // in the order of ids, which is that of the target's B-tree
+    return { docs: [...docs.values()].sort((a, b) => a._id < b._id ? -1 : 1), bytes, absent: pending.length }
   }
 
-  /** Drops documents that were not asked for: a source could slip in a design document, and with it code. */
-  async #ask (asked, options) {
-    const answer = await this.source.fetch(asked, options)
-    const askedIds = new Set(asked.map(({ id }) => id))
-    return { ...answer, docs: answer.docs.filter(({ _id: id }) => askedIds.has(id)) }
+  /** Reads revisions. Drops other documents: a source could add a design document, which contains code. */
+  async #fetchRequested (revisions, options) {
+    const answer = await this.source.fetch(revisions, options)
+    const ids = new Set(revisions.map(({ id }) => id))
+    return { ...answer, docs: answer.docs.filter(({ _id: id }) => ids.has(id)) }
   }
 
   /**
-   * Reads documents. A source may leave out the bytes of an attachment only where the target has the direct parent
-   * revision; otherwise the document is read again with all bytes. Reason: CouchDB finds left-out bytes by name and by
-   * the revision that they are from, and a document that was deleted and created again names its first one. If the
+   * Reads documents. A source may omit the bytes of an attachment only if the target has the direct parent revision.
+   * Otherwise the document is read again with all bytes. Reason: CouchDB finds omitted bytes by name and by the
+   * revision that added them, and a document that was deleted and created again names its first revision. If the
    * target never saw the tombstone, it would keep the old bytes, as it does with CouchDB's own replicator.
    */
-  async #fetch (asked, options) {
-    const answer = await this.#ask(asked, options)
-    const ancestors = new Map(asked.map(({ id, ancestors: known = [] }) => [id, known]))
-    const unsure = answer.docs.filter(doc => hasStubs(doc) && !ancestors.get(doc._id)?.includes(parentOf(doc)))
-    if (!unsure.length) return answer
-    const whole = await this.#ask(unsure.map(({ _id: id, _rev: rev }) => ({ id, rev })), options)
-    const docs = [...answer.docs.filter(doc => !unsure.includes(doc)), ...whole.docs]
-    return { docs, bytes: answer.bytes + whole.bytes, failed: [...answer.failed ?? [], ...whole.failed ?? []] }
+  async #fetch (revisions, options) {
+    const answer = await this.#fetchRequested(revisions, options)
+    const ancestors = new Map(revisions.map(({ id, ancestors: revs = [] }) => [id, revs]))
+    const uncertain = answer.docs.filter(doc => hasStubs(doc) && !ancestors.get(doc._id)?.includes(parentOf(doc)))
+    if (!uncertain.length) return answer
+    const complete = await this.#fetchRequested(uncertain.map(({ _id: id, _rev: rev }) => ({ id, rev })), options)
+    const docs = [...answer.docs.filter(doc => !uncertain.includes(doc)), ...complete.docs]
+    return { docs, bytes: answer.bytes + complete.bytes, failed: [...answer.failed ?? [], ...complete.failed ?? []] }
   }
 
-  /** Whether the connection is too slow for the batch. One that answers nothing to small requests is dead. */
-  #isTooMuch (error, batch) {
+  /** Whether the connection is too slow for the batch. Without answers to small requests it is dead. */
+  #isTooSlow (error, batch) {
     if (!error.details?.silent) return false
     this.#pace = Math.max(MIN_PACE, this.#pace / 2)
     return batch.length > 1 && ++this.#silences <= SILENT_ROUNDS * this.limits.concurrency
   }
 
   /** @returns {Promise<Refused[]>} */
-  async #write (docs, signal, isWhole = false) {
+  async #writeDocs (docs, signal, isWhole = false) {
     const { tries, retryDelay } = this.limits
     const refused = []
     for (let attempt = 1; docs.length; attempt++) {
@@ -281,22 +281,22 @@ export class RevisionCopier {
         failed = await this.target.write(docs, signal)
       } catch (error) {
         const { status, reason = error.message } = error.details ?? {}
-        if (!SPOILT.has(status) && !this.#isTooMuch(error, docs)) throw error
+        if (!SPOILT.has(status) && !this.#isTooSlow(error, docs)) throw error
         if (docs.length > 1) {
-          const halves = await this.#halve(docs, half => this.#write(half, signal, isWhole))
+          const halves = await this.#halve(docs, half => this.#writeDocs(half, signal, isWhole))
           return [...refused, ...halves.flat()]
         }
         const [{ _id: id, _rev: rev }] = docs
         if (status === 412 && !isWhole) return this.#writeWhole(id, rev, signal)
         return [...refused, { id, rev, error: `${status}`, reason }]
       }
-      const again = new Map()
-      for (const one of failed) FINAL.has(one.error) ? refused.push(one) : again.set(`${one.id} ${one.rev}`, one)
-      docs = docs.filter(({ _id: id, _rev: rev }) => again.has(`${id} ${rev}`) || again.has(`${id} undefined`))
+      const toRetry = new Map()
+      for (const row of failed) FINAL.has(row.error) ? refused.push(row) : toRetry.set(`${row.id} ${row.rev}`, row)
+      docs = docs.filter(({ _id: id, _rev: rev }) => toRetry.has(`${id} ${rev}`) || toRetry.has(`${id} undefined`))
       if (!docs.length) break
-      const [{ id, reason, error }] = again.values()
+      const [{ id, reason, error }] = toRetry.values()
       if (attempt >= tries) {
-        if (this.failures) return [...refused, ...again.values()]
+        if (this.failures) return [...refused, ...toRetry.values()]
         const why = `${id}: ${reason ?? error}`
         throw new TilecouchError('COUCHDB_ERROR', { url: this.target.name, status: 500, reason: why })
       }
@@ -305,11 +305,11 @@ export class RevisionCopier {
     return refused
   }
 
-  /** The target does not have an attachment that was left out: sends all bytes. */
+  /** Sends all bytes of a document, because the target does not have an attachment that was omitted. */
   async #writeWhole (id, rev, signal) {
-    const { docs, bytes } = await this.#ask([{ id, rev }], { signal, most: this.limits.mostDocument })
+    const { docs, bytes } = await this.#fetchRequested([{ id, rev }], { signal, most: this.limits.mostDocument })
     this.tally.bytes += bytes
-    return this.#write(docs, signal, true)
+    return this.#writeDocs(docs, signal, true)
   }
 
   #refuse (refused) {
@@ -318,17 +318,17 @@ export class RevisionCopier {
   }
 }
 
-/** Whether an answer names a document among those that failed. @param {Refused[]} failed @param {string} id */
-const isNamed = (failed, id) => failed.some(one => one.id === id)
+/** Whether an answer lists a document as failed. @param {Refused[]} failed @param {string} id */
+const isNamed = (failed, id) => failed.some(row => row.id === id)
 
 /**
- * Decides whether a failure is due to a single document or to a side that is away. A document that a server cannot read
- * must not stop the others; a server that is away must not make thousands of documents look bad.
+ * Decides whether a failure is caused by a single document or by a server that is down. A document that a server cannot
+ * read must not stop the others. A server that is down must not make thousands of documents count as failed.
  */
 export class FailureStreak {
   #length = 0
 
-  /** @param {{probe: () => Promise<any>, onFailed: (failed: Refused) => void}} parts probe: throws if a side is away */
+  /** @param {{probe: () => Promise<any>, onFailed: (failed: Refused) => void}} parts probe: throws if a side is down */
   constructor ({ probe, onFailed }) {
     this.probe = probe
     this.onFailed = onFailed
@@ -339,7 +339,7 @@ export class FailureStreak {
     this.#length = 0
   }
 
-  /** Throws the error when documents are not to blame. */
+  /** Throws the error if it is not caused by documents. */
   async check (error) {
     if (!DOCUMENT_ERRORS.has(error.code) || this.#length >= MOST_FAILURES) throw error
     await this.probe()
@@ -352,14 +352,14 @@ export class FailureStreak {
   }
 
   /**
-   * One of a batch whose other documents came.
-   * @param {Asked} asked @param {Refused[]} failed as the answer names them
-   * @returns {boolean} whether the source named it as failed, or left it out of its answer
+   * Reports a missing revision of a batch whose other documents were read.
+   * @param {Asked} asked @param {Refused[]} failed the failures in the answer
+   * @returns {boolean} whether the answer lists the revision as failed, or does not contain it
    */
   failOne ({ id, rev }, failed) {
-    const isOwn = one => one.id === id && (one.rev === undefined || one.rev === rev) && one.error !== 'not_found'
-    const trouble = failed.find(isOwn) ?? (isNamed(failed, id) ? undefined : UNSAID)
-    if (trouble) this.onFailed({ id, rev, error: trouble.error, reason: trouble.reason })
-    return Boolean(trouble)
+    const isMatch = row => row.id === id && (row.rev === undefined || row.rev === rev) && row.error !== 'not_found'
+    const fault = failed.find(isMatch) ?? (isNamed(failed, id) ? undefined : UNSAID)
+    if (fault) this.onFailed({ id, rev, error: fault.error, reason: fault.reason })
+    return Boolean(fault)
   }
 }

@@ -1,5 +1,5 @@
-// A peer is one side of a replication. `CouchPeer` is one that speaks CouchDB's protocol over HTTP: a CouchDB, an
-// embedded store, the /db of a gateway. How bytes are encoded is the caller's: Node and browsers do it differently.
+// A peer is one side of a replication. `CouchPeer` uses CouchDB's protocol over HTTP: for a CouchDB, an embedded store
+// or the /db of a gateway. The caller passes a codec, which differs between Node and browsers.
 import { askAll } from '../couch/answers.js'
 import { TilecouchError } from '../errors.js'
 
@@ -11,40 +11,39 @@ import { TilecouchError } from '../errors.js'
  * @typedef {{id: string, rev?: string, error: string, reason: string}} Refused
  *
  * @typedef {Record<string, {missing: string[], possible_ancestors?: string[]}>} RevsDiff
- * @typedef {{docs: any[], bytes: number, failed?: Refused[]}} Fetched failed: those that could not be read, for any
- *   reason, not_found included
+ * @typedef {{docs: any[], bytes: number, failed?: Refused[]}} Fetched failed: revisions that could not be read,
+ *   also those with not_found
  *
- * @typedef {object} Peer a source needs the first half of these methods, a target the second
+ * @typedef {object} Peer a source needs the methods up to `read`, a target the others
  * @property {string} name for people, without a password
  * @property {() => Promise<any>} info
  * @property {(options: {since: string | number, limit: number, wait?: number, signal?: AbortSignal}) => Promise<Page>}
- *   changes wait: milliseconds to wait for a change
+ *   changes reads the feed; wait: milliseconds to wait for a change
  * @property {(asked: Asked[], options: {signal?: AbortSignal, most?: number, latest?: boolean}) => Promise<Fetched>}
- *   fetch most: bytes; latest: false for exactly these revisions, and not newer ones that follow them
- * @property {(id: string, signal?: AbortSignal) => Promise<any>} read a small document, or nothing
+ *   fetch most: bytes; latest: false to read exactly these revisions and not their newest descendants
+ * @property {(id: string, signal?: AbortSignal) => Promise<any>} read a small document, or undefined
  * @property {(revs: Record<string, string[]>, signal?: AbortSignal) => Promise<RevsDiff>} revsDiff
  * @property {(docs: any[], signal?: AbortSignal) => Promise<Refused[]>} write
- * @property {(id: string, signal?: AbortSignal) => Promise<any>} getLocal of a `_local` document
+ * @property {(id: string, signal?: AbortSignal) => Promise<any>} getLocal reads a `_local` document
  * @property {(id: string, change: (doc: any) => any, signal?: AbortSignal) => Promise<any>} updateLocal
  */
 
 /**
  * @typedef {object} Codec
- * @property {(docs: any[]) => void} check throws BAD_ANSWER when the bytes of an attachment do not match its digest
+ * @property {(docs: any[]) => void} check throws BAD_ANSWER if the bytes of an attachment do not match its digest
  * @property {(doc: any) => {body: string | Uint8Array, type: string} | undefined} [packed] the body of a PUT that keeps
- *   compressed attachments as they are; undefined when there are none
+ *   compressed attachments compressed; undefined without compressed attachments
  */
 
-const OPTIONS = { timeout: 30000 } // milliseconds for an answer, or for the next bytes of a long one
-const SILENCE = 10000 // milliseconds beyond a long poll after which its connection counts as dead
+const OPTIONS = { timeout: 30000 } // milliseconds for an answer, or for the next bytes of a long answer
+const SILENCE = 10000 // milliseconds after the end of a long poll after which its connection counts as dead
 
 /** @implements {Peer} */
 export class CouchPeer {
   /**
    * @param {import('../couch/client.js').CouchClient} couch
    * @param {Codec} codec
-   * @param {{retries?: number, isDivisible?: boolean}} [reading] for requests of documents. retries: other than those
-   *   of the couch; isDivisible: an answer that breaks off in the middle is not asked for again
+   * @param {{retries?: number, isDivisible?: boolean}} [reading] options of requests for documents: see CouchRequest
    */
   constructor (couch, codec, reading = {}) {
     this.couch = couch
@@ -60,7 +59,7 @@ export class CouchPeer {
   /** @type {Peer['changes']} */
   async changes ({ since, limit, wait, signal }) {
     const poll = wait && { feed: 'longpoll', timeout: wait }
-    // a lost poll is not repeated silently: another database may answer
+    // a lost poll is not repeated here: another database may answer
     const options = wait ? { retries: 0, timeout: wait + SILENCE } : OPTIONS
     const query = { style: 'all_docs', since, limit, seq_interval: limit, ...poll }
     const answer = await this.couch.changes(query, { ...options, signal })
@@ -79,7 +78,7 @@ export class CouchPeer {
       attachments: true,
       packed: true,
       qs: { revs: true, ...(latest && { latest }) },
-      accept: 'multipart/mixed', // any mention of JSON, and CouchDB sends that, with base64
+      accept: 'multipart/mixed', // CouchDB answers JSON with base64 if the header mentions JSON
       most,
       check: answer => this.codec.check(docsIn(answer)),
       onBytes: length => { bytes = length },
@@ -89,7 +88,7 @@ export class CouchPeer {
   }
 
   /**
-   * An answer leaves out documents that lack nothing; for others it must name revisions.
+   * An answer leaves out documents without missing revisions. For other documents it must list the revisions.
    * @type {Peer['revsDiff']}
    */
   async revsDiff (revs, signal) {
@@ -147,7 +146,7 @@ export class CouchPeer {
 const docsIn = rows => rows.flatMap(({ doc }) => doc ?? [])
 
 /**
- * Throws BAD_ANSWER when the bytes of attachments do not match their digests: then the request is made again.
+ * Throws BAD_ANSWER if the bytes of attachments do not match their digests. The request is then repeated.
  * @param {any[]} docs with attachments as bytes, or as base64
  * @param {(data: any) => string} digestOf as CouchDB writes it
  */
@@ -159,8 +158,8 @@ export function checkDigests (docs, digestOf) {
 }
 
 /**
- * Whether the bytes of an attachment are those that its digest names. One without bytes is not compared, nor one that
- * CouchDB compressed and unpacked again for JSON: its digest is that of the compressed bytes.
+ * Whether the bytes of an attachment match its digest. An attachment without bytes is not compared. An attachment that
+ * CouchDB compressed and unpacked for JSON is not compared either: its digest is that of the compressed bytes.
  * @param {{data?: any, digest?: string, encoding?: string}} attachment
  * @param {(data: any) => string} digestOf as CouchDB writes it
  */

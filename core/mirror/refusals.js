@@ -1,7 +1,7 @@
-// Revisions that a target has refused. The checkpoint names them, so that it may pass them; every session tries them
-// again.
+// The revisions that a target has refused. The checkpoint lists them, so that it may move past them. Every session
+// tries to copy them again.
 
-const MOST = 200 // named revisions; with more the checkpoint stays where it is
+const MOST = 200 // listed revisions; with more the checkpoint does not move
 const LONGEST = 200 // characters of a reason
 
 /** @typedef {import('./peer.js').Refused} Refused */
@@ -10,36 +10,36 @@ const keyOf = (id, rev) => `${id} ${rev}`
 
 export class Refusals {
   /** @type {Map<string, Refused>} */
-  #named = new Map()
-  #unnamed = 0
-  #refusedAgain // while they are tried again
+  #listed = new Map()
+  #unlisted = 0
+  #refusedAgain // keys, only during tryAgain
 
   /** Whether the checkpoint has to be written. */
   isChanged = false
 
-  /** How many revisions the target lacks. */
+  /** The number of revisions that the target lacks. */
   get size () {
-    return this.#named.size + this.#unnamed
+    return this.#listed.size + this.#unlisted
   }
 
-  /** Whether there are more than can be named. */
+  /** Whether there are more than the list can hold. */
   get isFull () {
-    return this.#unnamed > 0
+    return this.#unlisted > 0
   }
 
   /** @returns {Refused[]} */
   get list () {
-    return [...this.#named.values()]
+    return [...this.#listed.values()]
   }
 
   /**
-   * A session begins; it finds again those without a name.
-   * @param {any} list of the checkpoint, which anybody may have written
+   * Begins a session. Unlisted refusals are found again, because the checkpoint has not passed them.
+   * @param {any} list of the checkpoint; may be invalid
    */
   open (list) {
-    this.#unnamed = 0
-    for (const one of Array.isArray(list) ? list : []) {
-      if (typeof one?.id === 'string' && typeof one.rev === 'string') this.#named.set(keyOf(one.id, one.rev), one)
+    this.#unlisted = 0
+    for (const row of Array.isArray(list) ? list : []) {
+      if (typeof row?.id === 'string' && typeof row.rev === 'string') this.#listed.set(keyOf(row.id, row.rev), row)
     }
   }
 
@@ -48,32 +48,32 @@ export class Refusals {
     const key = keyOf(id, rev)
     this.#refusedAgain?.add(key)
     this.isChanged = true
-    if (this.#named.size < MOST || this.#named.has(key)) {
-      this.#named.set(key, { id, rev, error, reason: reason?.slice(0, LONGEST) })
-    } else this.#unnamed++
+    if (this.#listed.size < MOST || this.#listed.has(key)) {
+      this.#listed.set(key, { id, rev, error, reason: reason?.slice(0, LONGEST) })
+    } else this.#unlisted++
   }
 
-  /** Forgets documents that the target has now, and their ancestors. @param {any[]} docs */
+  /** Removes documents that the target has now, and their ancestors. @param {any[]} docs */
   arrived (docs) {
-    if (!this.#named.size) return
+    if (!this.#listed.size) return
     for (const { _id: id, _rev: rev, _revisions: { start, ids } = { start: 0, ids: [] } } of docs) {
       this.#forget(keyOf(id, rev))
-      ids.forEach((hash, at) => this.#forget(keyOf(id, `${start - at}-${hash}`)))
+      ids.forEach((hash, index) => this.#forget(keyOf(id, `${start - index}-${hash}`)))
     }
   }
 
   #forget (key) {
-    if (this.#named.delete(key)) this.isChanged = true
+    if (this.#listed.delete(key)) this.isChanged = true
   }
 
   /** @param {(rows: {id: string, revs: string[]}[]) => Promise<void>} copy */
   async tryAgain (copy) {
-    const before = [...this.#named]
-    if (!before.length) return
+    const listedBefore = [...this.#listed]
+    if (!listedBefore.length) return
     this.#refusedAgain = new Set()
-    await copy(before.map(([, { id, rev }]) => ({ id, revs: [/** @type {string} */ (rev)] })))
-    // the target has the others now, or the source does not have them any more
-    for (const [key] of before) if (!this.#refusedAgain.has(key)) this.#forget(key)
+    await copy(listedBefore.map(([, { id, rev }]) => ({ id, revs: [/** @type {string} */ (rev)] })))
+    // the target now has the others, or the source no longer has them
+    for (const [key] of listedBefore) if (!this.#refusedAgain.has(key)) this.#forget(key)
     this.#refusedAgain = undefined
   }
 }

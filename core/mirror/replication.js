@@ -1,6 +1,5 @@
-// Copies documents from one store to another with their revisions, as CouchDB's replicator does, but with the
-// attachments of many documents in one request. It runs in browsers and in Node, between any two peers (peer.js), once
-// or live.
+// Copies documents from one store to another with their revisions, like CouchDB's replicator, but with the attachments
+// of many documents in one request. It runs in browsers and in Node, between any two peers (peer.js), once or live.
 import { pause } from '../promises.js'
 import { TilecouchError } from '../errors.js'
 import { Checkpoint, CheckpointWriter } from './checkpoint.js'
@@ -10,24 +9,24 @@ import { Selection } from './selection.js'
 
 export const replicationDefaults = {
   ...copierDefaults,
-  page: 1000, // changes read at once
-  pages: 3, // of them under way
+  page: 1000, // changes per request
+  pages: 3, // pages of changes at the same time
   checkpoint: 2000, // milliseconds between two checkpoints
-  heartbeat: 60000, // milliseconds between two signs of life
-  lastWrite: 5000, // milliseconds for the checkpoint at the end
-  poll: 10000, // milliseconds a live replication waits for a change before it asks again
-  retryRefused: 60000, // milliseconds after which a live replication tries again what the target has refused
+  heartbeat: 60000, // milliseconds between two writes of the state without news
+  lastWrite: 5000, // time limit in milliseconds for the checkpoint at the end
+  poll: 10000, // milliseconds that a live replication waits for a change in one request
+  retryRefused: 60000, // milliseconds after which a live replication tries refused revisions again
   firstDelay: 250, // milliseconds before a live replication tries again, doubled each time
   longestDelay: 5000
 }
 
-/** Errors that a live replication waits out. */
+/** Errors after which a live replication tries again. */
 const TEMPORARY = new Set([
   'UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'DISK_FULL', 'CONTENDED', 'UNAUTHORIZED', 'FORBIDDEN',
   'DATABASE_NOT_FOUND'
 ])
 
-const MOST_LOST = 3 // times in a row that a single replication finds its checkpoint lost
+const MOST_LOST = 3 // times in a row that a replication which is not live may lose its checkpoint
 
 /** @typedef {import('./peer.js').Refused} Refused */
 /** @typedef {ReturnType<Replication['status']>} Status */
@@ -46,25 +45,25 @@ export class Replication {
    * @param {import('./peer.js').Peer} parts.target
    * @param {Selection} [parts.selection]
    * @param {(ids: string[], signal?: AbortSignal) => Promise<{id: string, revs: string[]}[]>} [parts.visiblePast] for
-   *   `since`: finds which versions of the tiles with these ids were still visible then (visible-past.js)
+   *   `since`: finds the versions of tiles that were still visible at that time (visible-past.js)
    * @param {(parts: any) => Promise<string | number | undefined>} [parts.fill] fills a target that has no checkpoint
-   *   yet, and answers the place in the feed where to go on
-   * @param {boolean} [parts.live] goes on until the signal
-   * @param {boolean} [parts.dryRun] counts what is missing, and writes nothing
-   * @param {Record<string, any>} [parts.about] stored with the checkpoint, for people
+   *   yet, and returns the place in the feed where to continue
+   * @param {boolean} [parts.live] continues until the signal
+   * @param {boolean} [parts.dryRun] counts the missing revisions and writes nothing
+   * @param {Record<string, any>} [parts.about] stored with the checkpoint, for people to read
    * @param {AbortSignal} [parts.signal]
    * @param {(status: Status) => void} [parts.onProgress]
    * @param {(status: Status) => void} [parts.onState]
    * @param {(refused: Refused) => void} [parts.onRefused]
-   * @param {() => Promise<void>} [parts.onUpToDate] waited for when everything is there for the first time
+   * @param {() => Promise<void>} [parts.onUpToDate] awaited when the target is complete for the first time
    * @param {Partial<typeof replicationDefaults>} [parts.limits]
    */
   constructor ({
     source, target, selection = new Selection(), visiblePast, fill, live = false, dryRun = false, about, signal, limits,
     onProgress, onState, onRefused, onUpToDate
   }) {
-    const stated = Object.fromEntries(Object.entries(limits ?? {}).filter(([, value]) => value !== undefined))
-    this.limits = { ...replicationDefaults, ...stated }
+    const setLimits = Object.fromEntries(Object.entries(limits ?? {}).filter(([, value]) => value !== undefined))
+    this.limits = { ...replicationDefaults, ...setLimits }
     this.source = source
     this.target = target
     this.selection = selection
@@ -92,8 +91,8 @@ export class Replication {
 
   /**
    * lag: seconds since the target was last known to be complete; undefined if it never was. pending: changes not read
-   * yet. lacking: revisions that the target has refused, in this run or before, and does not have; refusals: the first
-   * of them.
+   * yet. lacking: number of revisions that the target refused, in this run or before, and does not have. refusals: the
+   * first of these revisions.
    */
   status () {
     const { size: lacking, list: refusals } = this.#refusals
@@ -111,7 +110,7 @@ export class Replication {
     this.onProgress?.(this.status())
   }
 
-  /** Resolves when everything is copied; a live one rejects with ABORTED on the signal. */
+  /** Resolves when everything is copied. A live replication rejects with ABORTED on the signal. */
   async run () {
     const { signal } = this
     const abort = () => this.#stop.abort()
@@ -121,8 +120,8 @@ export class Replication {
       for (let tries = 0; ; tries++) {
         const { changes } = this.tally
         try {
-          do await this.#open()
-          while (await this.#session())
+          do await this.#openCheckpoint()
+          while (await this.#runSession())
           return this.status()
         } catch (error) {
           if (signal?.aborted) {
@@ -138,20 +137,20 @@ export class Replication {
     }
   }
 
-  /** Each session reads the checkpoint again: a side that was away may have become another database. */
-  async #open () {
+  /** Reads the checkpoint before each session: a side that was unreachable may be another database now. */
+  async #openCheckpoint () {
     const { source, target, dryRun, about, selection, limits, tally } = this
     const checkpoint = await Checkpoint.open(source, target, { key: selection.key, writes: !dryRun, about })
     this.#refusals.open(checkpoint.refused)
     this.#writer = new CheckpointWriter(checkpoint, { limits, tally, refusals: this.#refusals, dryRun })
-    this.#since = checkpoint.since || await this.#fill(checkpoint.id)
+    this.#since = checkpoint.since || await this.#fillTarget(checkpoint.id)
   }
 
-  async #fill (id) {
+  async #fillTarget (id) {
     const { source, target, dryRun } = this
     const take = (rows, signal) => {
       this.tally.changes += rows.length
-      return this.#take(rows, signal)
+      return this.#copyChanges(rows, signal)
     }
     const place = await this.fill?.({ source, target, id, dryRun, take, signal: this.#stop.signal })
     return this.#refusals.isFull ? 0 : place ?? 0
@@ -169,16 +168,16 @@ export class Replication {
   }
 
   /**
-   * Copies until the target is complete, or something fails. Answers whether to start another session, for refused
+   * Copies until the target is complete, or a request fails. Returns whether to start another session for refused
    * revisions.
    */
-  async #session () {
+  async #runSession () {
     const { limits, live } = this
     const began = Date.now()
     const writer = /** @type {CheckpointWriter} */ (this.#writer)
-    const failed = new AbortController() // after one failure nothing else goes on
+    const stopSession = new AbortController() // stops all requests of the session after a failure
     const end = () => {
-      failed.abort()
+      stopSession.abort()
       writer.stop()
     }
     this.#stop.signal.addEventListener('abort', end)
@@ -192,25 +191,25 @@ export class Replication {
     }
     writer.start(tracker, () => this.status(), fail)
     if (this.#stop.signal.aborted) end()
-    const read = (since, wait) => {
-      const page = this.source.changes({ since, limit: limits.page, wait, signal: failed.signal })
-      page.catch(fail) // it is awaited later, maybe after another failure
+    const readChanges = (since, wait) => {
+      const page = this.source.changes({ since, limit: limits.page, wait, signal: stopSession.signal })
+      page.catch(fail) // awaited later, maybe after another failure
       return page
     }
     try {
-      if (!this.dryRun) await this.#refusals.tryAgain(rows => this.copier.copyMissing(rows, failed.signal))
-      for (let page = read(this.#since, 0); ;) {
+      if (!this.dryRun) await this.#refusals.tryAgain(rows => this.copier.copyMissing(rows, stopSession.signal))
+      for (let page = readChanges(this.#since, 0); ;) {
         const { rows, last, pending } = await page
         const isEnd = !rows.length || !pending
         this.#pending = pending
         this.tally.changes += rows.length
         this.#status.hear(rows.length > 0)
-        const done = tracker.begin(last)
-        const work = this.#take(rows, failed.signal)
-          .then(() => { if (!this.#refusals.isFull) done() }) // a checkpoint may pass only refusals that it names
+        const finishPage = tracker.begin(last)
+        const copying = this.#copyChanges(rows, stopSession.signal)
+          .then(() => { if (!this.#refusals.isFull) finishPage() }) // a checkpoint may only pass refusals that it lists
           .catch(fail)
-          .finally(() => running.delete(work))
-        running.add(work)
+          .finally(() => running.delete(copying))
+        running.add(copying)
         if (isEnd) {
           await Promise.all(running)
           if (failure) throw failure
@@ -218,7 +217,7 @@ export class Replication {
           if (!live) break
           if (this.#refusals.size && Date.now() - began >= limits.retryRefused) return true
         }
-        page = read(last, isEnd ? limits.poll : 0)
+        page = readChanges(last, isEnd ? limits.poll : 0)
         while (running.size >= limits.pages && !failure) await Promise.race(running)
         if (failure) throw failure
       }
@@ -236,7 +235,7 @@ export class Replication {
     }
   }
 
-  /** The target has everything that the source had. */
+  /** Called when the target has all changes that the source had. */
   async #complete (tracker) {
     this.#since = tracker.since
     const { onUpToDate } = this
@@ -254,7 +253,7 @@ export class Replication {
   }
 
   /** @param {import('./peer.js').Row[]} rows @param {AbortSignal} signal */
-  async #take (rows, signal) {
+  async #copyChanges (rows, signal) {
     const { selection, visiblePast, tally } = this
     /** @type {Map<string, {id: string, revs: string[]}>} */
     const selectedRows = new Map()
@@ -265,8 +264,8 @@ export class Replication {
       if (take) selectedRows.set(row.id, row)
       if (lookUp) uncertain.push(row.id)
     }
-    const visibleRows = uncertain.length && visiblePast ? await visiblePast(uncertain, signal) : []
-    for (const row of visibleRows) selectedRows.set(row.id, row)
+    const visibleVersions = uncertain.length && visiblePast ? await visiblePast(uncertain, signal) : []
+    for (const row of visibleVersions) selectedRows.set(row.id, row)
     tally.selected += selectedRows.size
     if (selectedRows.size) await this.copier.copyMissing([...selectedRows.values()], signal)
   }
@@ -274,13 +273,13 @@ export class Replication {
 
 /** @typedef {'reading' | 'following' | 'away'} State */
 
-/** The state of a replication, and since when the target is known to be complete. */
+/** The state of a replication, and the last time at which the target was complete. */
 export class ReplicationStatus {
   #state = /** @type {State} */ ('reading')
   #error
-  #upToDate // when the target last had everything
-  #isBehind = false // the source has named changes that have not arrived
-  #heard = 0 // when the source last answered
+  #upToDate // time at which the target was last complete
+  #isBehind = false // the source has sent changes that are not copied yet
+  #lastAnswer = 0 // time of the last answer of the source
 
   /** @param {number} poll milliseconds within which a live source answers @param {() => void} onChange */
   constructor (poll, onChange) {
@@ -292,20 +291,20 @@ export class ReplicationStatus {
     return this.#state
   }
 
-  /** The source has answered. @param {boolean} isBehind with changes */
+  /** Notes an answer of the source. @param {boolean} isBehind it has changes */
   hear (isBehind) {
-    this.#heard = Date.now()
+    this.#lastAnswer = Date.now()
     if (this.#state !== 'following') return
-    if (!isBehind) this.#upToDate = this.#heard
+    if (!isBehind) this.#upToDate = this.#lastAnswer
     else if (!this.#isBehind) {
-      this.#upToDate = this.#heard
+      this.#upToDate = this.#lastAnswer
       this.#isBehind = true
     }
   }
 
-  /** The target has everything that the source has named. @param {boolean} follows the replication is live */
+  /** Notes that all changes of the source are copied. @param {boolean} follows the replication is live */
   complete (follows) {
-    this.#upToDate = this.#heard
+    this.#upToDate = this.#lastAnswer
     this.#isBehind = false
     if (follows) this.set('following')
   }
@@ -313,8 +312,8 @@ export class ReplicationStatus {
   /** @param {State} state @param {any} [error] */
   set (state, error) {
     const changed = state !== this.#state || error?.code !== this.#error?.code
-    // later changes are unknown
-    if (this.#state === 'following' && state !== 'following' && !this.#isBehind) this.#upToDate = this.#heard
+    // changes after the last answer are unknown
+    if (this.#state === 'following' && state !== 'following' && !this.#isBehind) this.#upToDate = this.#lastAnswer
     this.#state = state
     this.#error = error
     if (changed) this.onChange()
@@ -323,8 +322,8 @@ export class ReplicationStatus {
   value () {
     const now = Date.now()
     const isCurrent = this.#state === 'following' && !this.#isBehind
-    const heard = now - this.#heard <= 1.5 * this.poll ? now : this.#heard
-    const upToDate = isCurrent ? heard : this.#upToDate
+    const lastAnswer = now - this.#lastAnswer <= 1.5 * this.poll ? now : this.#lastAnswer
+    const upToDate = isCurrent ? lastAnswer : this.#upToDate
     return {
       state: this.#state,
       lag: upToDate === undefined ? undefined : (now - upToDate) / 1000,
@@ -335,22 +334,22 @@ export class ReplicationStatus {
   }
 }
 
-/** How far a replication got: pages end in any order, and `since` is where the first unfinished one begins. */
+/** Tracks pages of changes, which end in any order. `since` is the place where the first unfinished page begins. */
 export class PageTracker {
-  #open = /** @type {{seq: any, done: boolean}[]} */ ([])
+  #openCheckpoint = /** @type {{seq: any, done: boolean}[]} */ ([])
 
   /** @param {string | number} since where the first page begins */
   constructor (since) {
     this.since = since
   }
 
-  /** @param {string | number} seq where the next page ends @returns {() => void} to be called when it is done */
+  /** @param {string | number} seq where the next page ends @returns {() => void} call it when the page is finished */
   begin (seq) {
     const page = { seq, done: false }
-    this.#open.push(page)
+    this.#openCheckpoint.push(page)
     return () => {
       page.done = true
-      while (this.#open[0]?.done) this.since = /** @type {{seq: any}} */ (this.#open.shift()).seq
+      while (this.#openCheckpoint[0]?.done) this.since = /** @type {{seq: any}} */ (this.#openCheckpoint.shift()).seq
     }
   }
 }

@@ -1,4 +1,4 @@
-// Which documents of a store a mirror takes. Their ids alone decide: no document has to be read.
+// Decides which documents of a store a mirror copies. The ids are enough for that: no document has to be read.
 import { STORE_ID, UNMIRRORED_IDS, checkLayer, layerId, parseDocumentId, parseTileId } from '../ids.js'
 import { parsePeriod } from '../times.js'
 import { selectorOf } from '../area.js'
@@ -6,15 +6,15 @@ import { BLOCK_SIDE } from '../store/blocks.js'
 import { gridIn } from '../store/limits.js'
 
 const UNMIRRORED = new RegExp(UNMIRRORED_IDS)
-const TILE = /^[a-z0-9][a-z0-9_-]*:\d/ // may be a tile: others are not parsed
+const TILE = /^[a-z0-9][a-z0-9_-]*:\d/ // ids that may be tiles; others are not parsed
 
 /**
  * @typedef {object} Wanted
- * @property {string[]} [layers] only these
+ * @property {string[]} [layers] only documents of these layers
  * @property {import('../area.js').Area} [area] only tiles that touch it
- * @property {import('../grid.js').Zooms} [zooms] only these
+ * @property {import('../grid.js').Zooms} [zooms] only tiles of these zooms
  * @property {boolean} [current] only heads: a mirror without a past
- * @property {string} [since] of the past, only versions that were still visible then, and later ones
+ * @property {string} [since] only past versions that were still visible at this time, and later ones
  */
 
 export class Selection {
@@ -33,30 +33,30 @@ export class Selection {
   }
 
   /**
-   * Reads in which grids the layers of some documents have their tiles: an area is not the same tiles in each. Only an
-   * area needs it.
+   * Reads the grids of the layers of some documents, because an area has other tiles in another grid. Does nothing
+   * without an area.
    * @param {Iterable<string>} ids
-   * @param {(id: string) => Promise<Record<string, any> | undefined>} read the document of a layer
+   * @param {(id: string) => Promise<Record<string, any> | undefined>} read reads the document of a layer
    */
   async learn (ids, read) {
     if (!this.area) return
-    const unknown = new Set()
+    const unknownLayers = new Set()
     for (const id of ids) {
-      const layer = parseDocumentId(id)?.layer ?? parse(id)?.layer
-      if (layer !== undefined && !this.#areas.has(layer)) unknown.add(layer)
+      const layer = parseDocumentId(id)?.layer ?? parseTile(id)?.layer
+      if (layer !== undefined && !this.#areas.has(layer)) unknownLayers.add(layer)
     }
-    for (const layer of unknown) {
+    for (const layer of unknownLayers) {
       const doc = await read(layerId(layer))
-      if (doc) this.#areas.set(layer, this.area.in(gridIn(doc))) // a layer that is not described yet is asked for again
+      if (doc) this.#areas.set(layer, this.area.in(gridIn(doc))) // without a document, the next call reads it again
     }
   }
 
-  /** The area in the grid of a layer, once that is known. @param {string} layer */
+  /** The area in the grid of a layer, if `learn` has read that. @param {string} layer */
   areaOf (layer) {
     return this.#areas.get(layer) ?? this.area
   }
 
-  /** Everything except design documents and what is about the running of the source. */
+  /** Whether it selects all documents, except design documents and operating data of the source. */
   get isWhole () {
     return !this.layers && !this.area && !this.zooms && !this.current && !this.since
   }
@@ -73,34 +73,34 @@ export class Selection {
   }
 
   /**
-   * Whether a document belongs. `maybe`: it is a version from before `since`, and only the other versions of its tile
-   * tell whether it was still visible then.
+   * Whether a document belongs to the selection. `maybe`: the version is from before `since`, and only the other
+   * versions of its tile show whether it was still visible then.
    * @param {string} id
    * @returns {boolean | 'maybe'}
    */
   has (id) {
     if (UNMIRRORED.test(id)) return false
     if (this.isWhole || id === STORE_ID) return true
-    const tile = parse(id)
+    const tile = parseTile(id)
     return tile ? this.#hasTile(tile) : this.#isOfLayer(id)
   }
 
   /**
-   * What to do about a change. take: copy the document. lookUp: find out which versions of its tile belong now
-   * (visible-past.js).
+   * Decides about a change. take: copy the document. lookUp: find out which versions of its tile belong to the
+   * selection now (visible-past.js).
    * @param {{id: string, revs: string[], deleted: boolean}} change
    */
   decide ({ id, revs, deleted }) {
-    const tile = this.since ? parse(id) : undefined
+    const tile = this.since ? parseTile(id) : undefined
     if (!tile) return { take: this.has(id) === true, lookUp: false }
     const belongs = this.#hasTile(tile)
-    // a mirror that had the version takes its deletion
+    // the mirror may have the version: copy its deletion
     if (belongs === 'maybe') return { take: deleted, lookUp: true }
-    // A head in its first revision hides nothing. One that was changed or deleted may have been older in between, and
+    // A head in its first revision hides no version. A changed or deleted head may have been older in between, and may
     // have hidden a version that is visible now.
     const isChangedHead = deleted || revs.length > 1 || !revs[0].startsWith('1-')
-    const uncovers = tile.time === undefined ? isChangedHead : deleted && tile.time === this.since
-    return { take: belongs, lookUp: belongs && uncovers }
+    const mayUncover = tile.time === undefined ? isChangedHead : deleted && tile.time === this.since
+    return { take: belongs, lookUp: belongs && mayUncover }
   }
 
   /** @param {import('../ids.js').VersionAddress} tile @returns {boolean | 'maybe'} */
@@ -114,7 +114,7 @@ export class Selection {
     if (!document || !this.#hasLayer(document.layer)) return false
     const { kind, z, x, y } = document
     if (kind === 'layer' || kind === 'edition' || kind === 'style') return true
-    // a mirror without a past needs no manifests; one of an area needs only its blocks
+    // a mirror without a past needs no manifests; a mirror of an area needs only the blocks of the area
     return !this.current && (kind !== 'block' || this.#touchesBlock(document.layer, z, x, y))
   }
 
@@ -123,7 +123,7 @@ export class Selection {
     return area === this.area ? this.touches(z, x, y) : selectorOf(area, this.zooms)(z, x, y)
   }
 
-  /** In Web Mercator a block covers the same as one tile six zooms above. */
+  /** In Web Mercator a block covers the area of one tile six zooms above. */
   #touchesBlock (layer, z, x, y) {
     if (this.zooms && (z < this.zooms.min || z > this.zooms.max)) return false
     const area = this.areaOf(layer)
@@ -137,7 +137,7 @@ export class Selection {
   }
 }
 
-function parse (id) {
+function parseTile (id) {
   if (!TILE.test(id)) return undefined
   try {
     return parseTileId(id)

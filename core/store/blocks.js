@@ -1,23 +1,23 @@
-// A block: the statements of one edition about 64 x 64 tiles of a zoom, eight bytes a tile. Blocks are named by their
-// content, so that editions with the same content share them.
+// A block has the statements of one edition about 64 x 64 tiles of a zoom, eight bytes per tile. The name of a block is
+// derived from its content, so that editions with the same content share it.
 //
 //   dense    0, x, y, width, height, then eight bytes for every tile of that box, row by row
 //   sparse   1, then for every tile two bytes of its position (64 * row + column) and eight bytes
 //
-// Eight zero bytes: the edition did not look at this tile. Eight bytes of 255: it looked, and there is no tile.
+// Eight zero bytes: the edition did not read this tile. Eight bytes of 255: the edition found no tile there.
 
 import { MAX_ZOOM } from '../grid.js'
 
 export const BLOCK_SIDE = 64 // tiles, in columns as in rows
 const TILES = BLOCK_SIDE ** 2
-const BYTES = 8 // of the digest of a tile
+const BYTES = 8 // of the digest of a tile that are stored
 const HEAD = 5 // bytes before the digests of a dense block
 
-/** What a version shows when there is no tile. */
+/** The content of a version that says "gone". */
 export const GONE = 'gone'
 
 /**
- * What identifies the content of a version: the first eight bytes of its digest.
+ * Identifies the content of a version by the first eight bytes of its digest.
  * @param {string | null | undefined} digest `md5-…` as CouchDB writes it; null when gone
  */
 export const contentOf = digest => digest ? atob(digest.slice(4, 16)).slice(0, BYTES) : GONE
@@ -36,7 +36,7 @@ export function isPlace (value) {
   return z !== undefined && hasBlock(+z, +x, +y)
 }
 
-/** The first tile of a place: the one of least x and y. */
+/** The tile of a place with the smallest x and y. */
 export function firstTileOf (place) {
   const [z, column, row] = place.split(':').map(Number)
   return { z, x: column * BLOCK_SIDE, y: row * BLOCK_SIDE }
@@ -66,33 +66,33 @@ export class Block {
   }
 
   /**
-   * The content of a tile; nothing when it was not looked at.
+   * The content of a tile; undefined if the edition did not read it.
    * @param {number} y of the tile in its zoom
    * @returns {string | undefined}
    */
   get (x, y) {
     const { digests } = this
-    const from = offsetOf(x, y)
-    let [text, any, all] = ['', 0, 255]
-    for (let at = from; at < from + BYTES; at++) {
-      const byte = digests[at]
-      any |= byte
-      all &= byte
+    const start = offsetOf(x, y)
+    let [text, someBits, everyBit] = ['', 0, 255]
+    for (let offset = start; offset < start + BYTES; offset++) {
+      const byte = digests[offset]
+      someBits |= byte
+      everyBit &= byte
       text += String.fromCharCode(byte)
     }
-    if (any === 0) return undefined
-    return all === 255 ? GONE : text
+    if (someBits === 0) return undefined
+    return everyBit === 255 ? GONE : text
   }
 
   /** @param {string} content see `contentOf` */
   set (x, y, content) {
-    const from = offsetOf(x, y)
-    if (content === GONE) this.digests.fill(255, from, from + BYTES)
-    else for (let at = 0; at < BYTES; at++) this.digests[from + at] = content.charCodeAt(at)
+    const start = offsetOf(x, y)
+    if (content === GONE) this.digests.fill(255, start, start + BYTES)
+    else for (let byte = 0; byte < BYTES; byte++) this.digests[start + byte] = content.charCodeAt(byte)
   }
 
   /**
-   * The tiles that were looked at.
+   * The tiles that the edition read.
    * @param {string} place of the block
    * @returns {Generator<{z: number, x: number, y: number}>}
    */
@@ -101,20 +101,20 @@ export class Block {
     for (const { column, row } of this.tiles()) yield { z, x: x + column, y: y + row }
   }
 
-  /** The tiles that were looked at. @returns {Generator<{column: number, row: number}>} within the block */
+  /** The tiles that the edition read. @returns {Generator<{column: number, row: number}>} within the block */
   * tiles () {
-    for (let at = 0; at < TILES; at++) {
-      if (this.#isSet(at)) yield { column: at % BLOCK_SIDE, row: Math.floor(at / BLOCK_SIDE) }
+    for (let position = 0; position < TILES; position++) {
+      if (this.#isSet(position)) yield { column: position % BLOCK_SIDE, row: Math.floor(position / BLOCK_SIDE) }
     }
   }
 
-  #isSet (at) {
+  #isSet (position) {
     const { digests } = this
-    for (let byte = at * BYTES; byte < (at + 1) * BYTES; byte++) if (digests[byte]) return true
+    for (let byte = position * BYTES; byte < (position + 1) * BYTES; byte++) if (digests[byte]) return true
     return false
   }
 
-  /** As it is stored. @returns {Uint8Array} */
+  /** The block as it is stored. @returns {Uint8Array} */
   encode () {
     const tiles = [...this.tiles()]
     const columns = tiles.map(({ column }) => column)
@@ -125,8 +125,8 @@ export class Block {
     const bytes = new Uint8Array(HEAD + width * height * BYTES)
     bytes.set([0, x, y, width, height])
     for (let row = 0; row < height; row++) {
-      const from = ((y + row) * BLOCK_SIDE + x) * BYTES
-      bytes.set(this.digests.subarray(from, from + width * BYTES), HEAD + row * width * BYTES)
+      const start = ((y + row) * BLOCK_SIDE + x) * BYTES
+      bytes.set(this.digests.subarray(start, start + width * BYTES), HEAD + row * width * BYTES)
     }
     return bytes
   }
@@ -136,14 +136,14 @@ export class Block {
     bytes[0] = 1
     tiles.forEach(({ column, row }, index) => {
       const position = row * BLOCK_SIDE + column
-      const to = 1 + index * (BYTES + 2)
-      bytes.set([position >> 8, position & 255], to)
-      bytes.set(this.digests.subarray(position * BYTES, (position + 1) * BYTES), to + 2)
+      const start = 1 + index * (BYTES + 2)
+      bytes.set([position >> 8, position & 255], start)
+      bytes.set(this.digests.subarray(position * BYTES, (position + 1) * BYTES), start + 2)
     })
     return bytes
   }
 
-  /** A stored block, if it is valid. @returns {Block | undefined} */
+  /** Decodes a stored block. @returns {Block | undefined} undefined: it is not valid */
   static decode (bytes) {
     const block = new Block()
     if (bytes[0] === 0) {
@@ -151,16 +151,16 @@ export class Block {
       const line = width * BYTES
       if (x + width > BLOCK_SIDE || y + height > BLOCK_SIDE || bytes.length !== HEAD + height * line) return undefined
       for (let row = 0; row < height; row++) {
-        const from = HEAD + row * line
-        block.digests.set(bytes.subarray(from, from + line), ((y + row) * BLOCK_SIDE + x) * BYTES)
+        const start = HEAD + row * line
+        block.digests.set(bytes.subarray(start, start + line), ((y + row) * BLOCK_SIDE + x) * BYTES)
       }
       return block
     }
     if (bytes[0] !== 1 || (bytes.length - 1) % (BYTES + 2)) return undefined
-    for (let at = 1; at < bytes.length; at += BYTES + 2) {
-      const position = bytes[at] << 8 | bytes[at + 1]
+    for (let start = 1; start < bytes.length; start += BYTES + 2) {
+      const position = bytes[start] << 8 | bytes[start + 1]
       if (position >= TILES) return undefined
-      block.digests.set(bytes.subarray(at + 2, at + 2 + BYTES), position * BYTES)
+      block.digests.set(bytes.subarray(start + 2, start + 2 + BYTES), position * BYTES)
     }
     return block
   }
@@ -168,7 +168,7 @@ export class Block {
 
 const offsetOf = (x, y) => ((y & 63) * BLOCK_SIDE + (x & 63)) * BYTES
 
-/** A set of tiles: a bit for each, in pieces as large as blocks are. */
+/** A set of tiles, with one bit per tile in pieces of the size of blocks. */
 export class TileSet {
   /** @type {Map<string, Uint8Array>} */
   #places = new Map()

@@ -1,9 +1,9 @@
-// A version of a tile as a document of the store, and back.
+// Converts versions of tiles to documents of the store and back, and reads all documents of tiles.
 import { chunks } from '../lists.js'
 import { TILE_ATTACHMENT, compareIds, headId, isTileId, pastRange, versionId } from '../ids.js'
 import { winnerFirst } from '../couch/answers.js'
 
-/** Head or past document of a tile; the attachment's `data` is bytes until it is sent. */
+/** The head or past document of a tile. The attachment's `data` is bytes until it is sent. */
 export function tileDocument (tile, { current, stored }) {
   const { id, layer, z, x, y, time, type, bytes, expires, origin, others } = tile
   return {
@@ -25,37 +25,35 @@ export function tileDocument (tile, { current, stored }) {
   }
 }
 
-/** The past document of a head that is about to be overwritten. Fields of other writers come along. */
+/** The past document of a head that will be overwritten, with the fields of other writers. */
 export function pastOf (head) {
   const { _id, _rev, _revisions, _conflicts, _attachments, ...fields } = head
   return { _id: `${_id}@${head.time}`, ...fields, current: false, ...imageAnew(head) }
 }
 
-/**
- * The image of a document that is copied: the store sets its digest, length and revision.
- */
+/** The image for a copy of a document, without digest, length and revision: the store sets these. */
 export function imageAnew ({ _attachments: attachments }) {
   const image = attachments?.[TILE_ATTACHMENT]
   return image && { _attachments: { [TILE_ATTACHMENT]: { content_type: image.content_type, data: image.data } } }
 }
 
-/** What a stored document shows, for comparing; null when nothing. */
+/** The digest of the image of a stored document; null without an image. */
 export const shownBy = doc => doc._attachments?.[TILE_ATTACHMENT]?.digest ?? null
 
 /**
- * Whether two documents hold the same version: then one of them is a copy. One that had to move there from another time
- * is not.
+ * Whether two documents have the same version, so that one is a copy of the other. A version that was moved from
+ * another time is not the same.
  */
 export const isSameVersion = (a, b) => a.time === b.time && shownBy(a) === shownBy(b) && a.contested === b.contested
 
-/** What the timeline needs to know of a stored document. */
+/** The version in a stored document, as HeadWriter compares it. */
 export function versionOf (doc) {
   return { time: doc.time, digest: shownBy(doc), rev: doc._rev, id: doc._id }
 }
 
-// Every living leaf of tiles, head and past, without bytes.
+// Reads all leaves of tiles that are not deleted, head and past, without bytes.
 
-const RANGES = 200 // ranges of ids a request
+const RANGES = 200 // ranges of ids per request
 
 /**
  * @typedef {import('../couch/client.js').CouchClient} Couch
@@ -72,18 +70,18 @@ export async function readTileLeaves (couch, ids, signal) {
   return ids.map(id => ({ id, heads: leaves.get(id) ?? [], pasts: pasts.get(id) ?? [] }))
 }
 
-/** Ids of past versions. Where next to nothing lies between the tiles, that is one range. */
+/** Reads the ids of past versions: as one range, if few other documents lie between the tiles. */
 export async function readPastIds (couch, ids, signal) {
   if (!ids.length) return []
   const headIds = new Set(ids)
   const most = 4 * ids.length + RANGES
   if (ids.length > 1) {
     const startkey = ids.reduce((a, b) => compareIds(a, b) < 0 ? a : b)
-    // not the past of the last tile: that of row 1 comes after row 10
+    // the greatest end of all tiles: the past of row 1 comes after row 10
     const endkey = ids.map(id => pastRange(id).endkey).reduce((a, b) => compareIds(a, b) > 0 ? a : b)
-    const [near] = await couch.ranges([{ startkey, endkey, limit: most }], signal)
-    const isWanted = id => id.includes('@') && headIds.has(headId(id)) && isTileId(id)
-    if (near.length < most) return near.map(({ id }) => id).filter(isWanted)
+    const [rows] = await couch.ranges([{ startkey, endkey, limit: most }], signal)
+    const isPastId = id => id.includes('@') && headIds.has(headId(id)) && isTileId(id)
+    if (rows.length < most) return rows.map(({ id }) => id).filter(isPastId)
   }
   const pastIds = []
   for (const chunk of chunks(ids, RANGES)) {
@@ -98,5 +96,5 @@ export async function readPastIds (couch, ids, signal) {
 async function readLivingLeaves (couch, ids, signal) {
   if (!ids.length) return new Map()
   const leaves = await couch.leaves(ids, { signal })
-  return new Map([...leaves].map(([id, all]) => [id, all.filter(({ _deleted }) => !_deleted).sort(winnerFirst)]))
+  return new Map([...leaves].map(([id, docs]) => [id, docs.filter(({ _deleted }) => !_deleted).sort(winnerFirst)]))
 }

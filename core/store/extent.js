@@ -1,4 +1,4 @@
-// Zooms and boxes of tiles: a load writes them into the layer document, an export into its target.
+// The zooms and boxes of tiles. A load writes them into the layer document, an export into its target.
 import { parseArea } from '../area.js'
 import { MAX_ZOOM } from '../grid.js'
 import { gridOf } from '../grids/index.js'
@@ -8,7 +8,7 @@ import { byCount } from '../values.js'
 /** @typedef {import('../grid.js').Bbox} Bbox */
 /** @typedef {import('../grids/grid.js').Grid} Grid */
 
-const USUAL = 256 // pixels, of a layer without a tile size
+const USUAL = 256 // pixels: the tile size of a layer that states none
 
 const clamp = (value, most) => Math.min(Math.max(value, -most), most)
 
@@ -19,7 +19,7 @@ export class Extent {
    * @type {Map<number, [number, number, number, number]>}
    */
   zooms = new Map()
-  /** Pixels a side of the tiles, where they show it. @type {number | undefined} */
+  /** Pixels per side of the tiles, if the images show it. @type {number | undefined} */
   tileSize
 
   /** @param {Grid} [grid] of the tiles */
@@ -28,7 +28,7 @@ export class Extent {
   }
 
   add (z, x, y) {
-    if (z > MAX_ZOOM) return // refused when it is stored
+    if (z > MAX_ZOOM) return // the store refuses this tile
     const box = this.zooms.get(z)
     if (!box) this.zooms.set(z, [x, y, x, y])
     else {
@@ -39,16 +39,15 @@ export class Extent {
     }
   }
 
-  /** The box that all tiles touch: who derives the tiles of any zoom from it finds every one. */
+  /** A box of degrees that touches all tiles. The tiles of each zoom can be derived from it. */
   get bounds () {
     return /** @type {Bbox} */ (this.widen())
   }
 
   /**
-   * The bounds, as far out as the tiles of every zoom need it. The finest zoom says most exactly where a map is, and
-   * the coarse tiles above it reach far beyond, so a side moves only where a zoom has tiles that the bounds do not
-   * touch.
-   * @param {Bbox} [bounds] as they were
+   * Widens bounds until they touch the tiles of every zoom. The finest zoom shows the bounds of a map most exactly,
+   * and coarse tiles reach far beyond them. A side moves only if a zoom has tiles that the bounds do not touch.
+   * @param {Bbox} [bounds] the bounds so far
    */
   widen (bounds, grid = this.grid) {
     const finestFirst = [...this.zooms].sort((a, b) => b[0] - a[0])
@@ -79,7 +78,7 @@ function touching (grid, bounds, z, box) {
   return [box[0] < ranges[0].x0 ? west : bounds[0], bottom, box[2] > ranges[0].x1 ? east : bounds[2], top]
 }
 
-/** Whether bounds touch every tile of a box. They are rectangles only in grids of degrees. @param {Grid} grid */
+/** Whether bounds touch every tile of a box. Bounds are rectangles only in grids of degrees. @param {Grid} grid */
 function touchesAll (grid, bounds, z, /** @type {Box} */ [x0, y0, x1, y1]) {
   const area = parseArea({ bbox: bounds, grid })
   const parts = area.rectangles(z) ??
@@ -90,7 +89,7 @@ function touchesAll (grid, bounds, z, /** @type {Box} */ [x0, y0, x1, y1]) {
 }
 
 /**
- * The fields of a layer that reach as far as what was loaded into it.
+ * Widens the zooms and bounds of a layer document to the tiles that were loaded into it.
  * @param {{types: Record<string, number>}} summary
  */
 export function widen (stored, extent, summary) {
@@ -101,7 +100,7 @@ export function widen (stored, extent, summary) {
   const isUnusual = extent.tileSize !== undefined && extent.tileSize !== USUAL
   return {
     ...stored,
-    // beyond what is loaded an upstream has more: a limit that it was not given it does not get
+    // a layer with an upstream has more than the loaded tiles: limits that it did not have are not added
     ...((!upstream || minzoom !== undefined) && { minzoom: Math.min(minzoom ?? Infinity, ...levels) }),
     ...((!upstream || maxzoom !== undefined) && { maxzoom: Math.max(maxzoom ?? 0, ...levels) }),
     ...((!upstream || bounds) && { bounds: extent.widen(bounds, gridOf(stored)) }),
@@ -110,11 +109,11 @@ export function widen (stored, extent, summary) {
   }
 }
 
-/** The smallest box around two; either may be missing. One of the two over the antimeridian: all the way round. */
+/** The smallest box around two boxes; one may be missing. If one crosses the antimeridian: all longitudes. */
 export function union (a, b) {
   if (!a || !b) return a ?? b ?? null
   const [west, east] = [Math.min(a[0], b[0]), Math.max(a[2], b[2])]
-  const across = [a, b].filter(box => box[0] > box[2]).length
-  const round = across === 1 || (across === 2 && west <= east)
-  return [round ? -180 : west, Math.min(a[1], b[1]), round ? 180 : east, Math.max(a[3], b[3])]
+  const crossing = [a, b].filter(box => box[0] > box[2]).length
+  const isAllLongitudes = crossing === 1 || (crossing === 2 && west <= east)
+  return [isAllLongitudes ? -180 : west, Math.min(a[1], b[1]), isAllLongitudes ? 180 : east, Math.max(a[3], b[3])]
 }

@@ -1,11 +1,11 @@
-// What layers hold, added up from the view versions/by_zoom, grouped by layer, zoom and kind. One function for the
-// commands and the viewer, so that they show the same numbers.
+// Adds up the view versions/by_zoom, grouped by layer, zoom and kind, to the counts of layers. Commands and viewer use
+// it, so that they show the same numbers.
 
 /**
  * @typedef {object} Counts
  * @property {number} tiles that exist now
- * @property {number} versions present and past, those that say "gone" included; one that a head fell back to has a
- *   document in the past as well, and counts twice
+ * @property {number} versions heads and past versions, "gone" included. If a head was restored from a past version,
+ *   that version has two documents and counts twice.
  * @property {number} bytes of all versions
  * @property {number} currentBytes of the newest versions
  * @property {number} first time of any version, in seconds; Infinity without any
@@ -17,10 +17,10 @@
  */
 
 /** @returns {Counts} */
-const nothing = () => ({ tiles: 0, versions: 0, bytes: 0, currentBytes: 0, first: Infinity, last: -Infinity })
+const emptyNumbers = () => ({ tiles: 0, versions: 0, bytes: 0, currentBytes: 0, first: Infinity, last: -Infinity })
 
 /** @returns {LayerCounts} */
-export const emptyCounts = () => ({ ...nothing(), zooms: [] })
+export const emptyCounts = () => ({ ...emptyNumbers(), zooms: [] })
 
 /**
  * @param {{key: any[], value: any}[]} rows of the view, with group_level 3
@@ -32,7 +32,7 @@ export function addUp (rows) {
   for (const { key: [layer, z, kind], value } of rows) {
     const counts = layers.get(layer) ?? emptyCounts()
     layers.set(layer, counts)
-    const zoom = counts.zooms.find(one => one.z === z) ?? { z, ...nothing() }
+    const zoom = counts.zooms.find(entry => entry.z === z) ?? { z, ...emptyNumbers() }
     if (!zoom.versions) counts.zooms.push(zoom)
     add(counts, kind, value)
     add(zoom, kind, value)

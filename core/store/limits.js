@@ -1,9 +1,9 @@
-// What a store does not keep of a layer: tiles outside the parts that were mirrored into it, times before those parts
-// begin, and what a prune has dropped. Settling, checks and readers use it: what is not kept is no fault, and nothing
-// else is shown in its place.
+// The limits of a layer in a store: tiles outside the mirrored parts, times before those parts begin, and times that a
+// prune dropped. Settling, checks and readers use them. A missing version outside the limits is no fault, and no other
+// version is shown in its place.
 //
-// The document `limits:LAYER` has the parts. It belongs to one store: mirrors do not copy it, they write their own. A
-// layer without it is whole. The field `dropped` of the layer has what was dropped, since deletions replicate as well.
+// The document `limits:LAYER` has the parts. It belongs to one store: mirrors do not copy it but write their own. A
+// layer without it is whole. The field `dropped` of the layer has the dropped times, because deletions replicate too.
 //
 //   { "_id": "limits:osm", "type": "limits", "layer": "osm",
 //     "parts": [{ "area": { "boxes": [[5.9, 45.8, 10.5, 47.8]] }, "zooms": { "min": 0, "max": 12 },
@@ -22,19 +22,19 @@ import { recordKinds } from './records.js'
  * @typedef {object} Part of a layer, as a mirror selects it
  * @property {{boxes: any[], polygon?: object}} [area]
  * @property {import('../grid.js').Zooms} [zooms]
- * @property {string} [since] the map is right as of this time and later ones
+ * @property {string} [since] the map is complete as of this time and later times
  * @property {boolean} [current] only the newest versions are kept
  * @property {Part[]} [of] the parts that the source of the mirror keeps
  *
- * @typedef {[from: string, until: string, run: string]} Dropped times that a prune dropped: `until` is kept again;
- *   run: of the prune, which knew nothing of later ones
+ * @typedef {[from: string, until: string, run: string]} Dropped times that a prune dropped, without `until`;
+ *   run: of the prune. Statements of later runs are kept.
  * @typedef {object} Span of times that are not kept
  * @property {string} from
- * @property {string} until is kept again
- * @property {string} [run] only statements of earlier runs are concerned
+ * @property {string} until first time that is kept again
+ * @property {string} [run] only statements of earlier runs are dropped
  *
- * `own` in the document: the layer was here before the parts came, or was written here later. Readers then show all of
- * it.
+ * `own` in the document: the layer existed in this store before the mirror, or was written here later. Readers then
+ * show all of it.
  */
 
 export class Limits {
@@ -42,9 +42,9 @@ export class Limits {
   #isOwn
   /** @type {Span[]} */
   #dropped
-  /** Whether places have blocks of a part. @type {Map<string, boolean>} */
+  /** Cache of hasBlocks. @type {Map<string, boolean>} */
   #places = new Map()
-  /** Since when tiles are kept, by their images in memory. @type {WeakMap<object, string | undefined>} */
+  /** Image in memory -> first kept time of its tile. @type {WeakMap<object, string | undefined>} */
   #sinceByImage = new WeakMap()
 
   /** @param {any} doc `limits:LAYER`, if there is one @param {any} [layer] the document of the layer */
@@ -52,22 +52,22 @@ export class Limits {
     const { parts = [], own = false } = doc && !faultIn(doc, recordKinds) ? doc : {}
     this.#parts = parts.length ? withSelectors(parts, gridIn(layer)) : undefined
     this.#isOwn = own
-    // the document of a layer may hold anything
+    // the field of a layer document may be invalid
     const dropped = isLayerField('dropped', layer?.dropped) ? layer.dropped : []
     this.#dropped = dropped.map(([from, until, run]) => ({ from, until, run }))
   }
 
-  /** Whether a mirror has brought only a part. */
+  /** Whether the layer is a mirrored part. */
   get isPart () {
     return this.#parts !== undefined
   }
 
-  /** Whether everything of the layer came from elsewhere. */
+  /** Whether all of the layer was mirrored from another store. */
   get isMirrored () {
     return this.isPart && !this.#isOwn
   }
 
-  /** Whether a part has the past, and so the manifests. */
+  /** Whether a part has the past, and therefore the manifests. */
   get hasPast () {
     return this.#isOwn || !this.#parts?.every(({ current }) => current)
   }
@@ -86,8 +86,8 @@ export class Limits {
 
   /**
    * Whether a store keeps a tile as of a time.
-   * @param {string} [time] exact; the newest version unless given
-   * @param {object} [image] of the tile, in memory: the area is asked about it once, since polygons take long
+   * @param {string} [time] exact; by default the newest version
+   * @param {object} [image] of the tile, in memory; the result of the area is cached for it, since polygons are slow
    */
   isKept (z, x, y, time = AFTER, image) {
     if (this.#isOwn) return true
@@ -96,7 +96,7 @@ export class Limits {
     return since !== undefined && time >= since
   }
 
-  /** Times of a tile that are not kept. @returns {Span[] | undefined} undefined: nothing of it is */
+  /** Times of a tile that are not kept. @returns {Span[] | undefined} undefined: no time is kept */
   droppedAt (z, x, y) {
     const since = this.#sinceAt(z, x, y)
     if (since) return [{ from: '', until: since }, ...this.#dropped]
@@ -108,12 +108,12 @@ export class Limits {
   }
 }
 
-/** The first time that is kept of a tile; undefined: no part has the tile. @returns {string | undefined} */
+/** The first kept time of a tile; undefined: no part contains the tile. @returns {string | undefined} */
 function earliest (parts, z, x, y) {
   const times = parts.filter(({ selects }) => selects(z, x, y)).map(({ since = '', current, of }) => {
-    const atSource = of ? earliest(of, z, x, y) : ''
-    const ofPart = current ? AFTER : since
-    return atSource === undefined || atSource > ofPart ? atSource : ofPart
+    const sourceStart = of ? earliest(of, z, x, y) : ''
+    const partStart = current ? AFTER : since
+    return sourceStart === undefined || sourceStart > partStart ? sourceStart : partStart
   })
   return times.filter(time => time !== undefined).sort(compareIds)[0]
 }
@@ -124,7 +124,7 @@ const withSelectors = (parts, grid) => parts.map(part => ({
   selects: selectorOf(part.area && areaFrom(part.area).in(grid), part.zooms)
 }))
 
-/** A layer whose grid cannot be read counts as one in Web Mercator: `tilecouch check` names it. */
+/** The grid of a layer, or Web Mercator if that is invalid: `tilecouch check` reports it. */
 export function gridIn (layer) {
   try {
     return gridOf(layer ?? {})
@@ -134,8 +134,8 @@ export function gridIn (layer) {
 }
 
 /**
- * Dropped times together. Spans of one prune are joined; those of several are not, since between them others may have
- * loaded what counts.
+ * Sorts dropped times and joins the overlapping spans of each prune. Spans of different prunes are not joined: a load
+ * between them may have written versions that count.
  * @param {Dropped[]} spans @returns {Dropped[]} in their order
  */
 export function joinSpans (spans) {
@@ -146,31 +146,31 @@ export function joinSpans (spans) {
   for (const span of [...spans].sort(([a], [b]) => compareIds(a, b))) {
     const [from, until, run] = span
     if (isCovered(span)) continue
-    // a span begins at a dropped time: where the one before ends there, that time is kept no longer
-    const before = joined.findLast(other => other[2] === run && from <= other[1])
-    if (before) before[1] = until
+    // a span begins at a dropped time: if the previous span ends there, that time is dropped, too
+    const previous = joined.findLast(other => other[2] === run && from <= other[1])
+    if (previous) previous[1] = until
     else joined.push([from, until, run])
   }
   return joined
 }
 
 /**
- * Without the statements of manifests for times that the store does not keep. The last one before a kept time stays:
- * it is what is shown then. So do stored versions.
+ * Removes the statements of manifests for times that the store does not keep. Stored versions stay. The last statement
+ * before a kept time stays, too: the map shows it at that time.
  * @param {Map<string, {content: string, run: string, inManifest: boolean}>} byTime
- * @param {{time: string}[]} sources versions whose bytes are here
+ * @param {{time: string}[]} sources versions whose bytes the store has
  * @param {Span[]} spans
  */
 export function keptStatements (byTime, sources, spans) {
   if (!spans.length || ![...byTime.values()].some(({ inManifest }) => inManifest)) return byTime
   const times = [...byTime.keys()].sort(compareIds)
   const stored = new Set(sources.map(({ time }) => time))
-  for (const { from, until, run: before } of spans) {
+  for (const { from, until, run: pruneRun } of spans) {
     const end = lowerBound(times, until)
     const last = times[end] === until ? end : end - 1
     for (const time of times.slice(lowerBound(times, from), last)) {
       const { run = '', inManifest } = byTime.get(time) ?? {}
-      const isEarlier = before === undefined || run < before
+      const isEarlier = pruneRun === undefined || run < pruneRun
       if (inManifest && isEarlier && !stored.has(time)) byTime.delete(time)
     }
   }

@@ -1,5 +1,5 @@
-// What differs between two times at one place of 64 x 64 tiles, as the manifests of editions say: they are applied one
-// after the other. Reads blocks, and no tile.
+// Compares two times at one place of 64 x 64 tiles. It applies the manifests of the editions one after the other, and
+// reads blocks but no tiles. `tilecouch diff` uses it.
 import { tileId } from '../ids.js'
 import { BLOCK_SIDE } from './blocks.js'
 import { takesOut } from './statements.js'
@@ -11,8 +11,8 @@ const ALL = 0xffffffff
  * @typedef {object} Edition
  * @property {import('./statements.js').LayerStatements['manifests'][0]} manifest
  * @property {Record<string, string[]>} blocks place -> names of its blocks
- * @property {import('./statements.js').LayerStatements['removals']} removals that take something of it out
- * @property {string} reach of a complete one: its area and zooms
+ * @property {import('./statements.js').LayerStatements['removals']} removals that withdraw statements of it
+ * @property {string} reach area and zooms of a complete edition
  */
 
 /** @param {import('./statements.js').LayerStatements} statements @returns {Edition} */
@@ -26,49 +26,49 @@ export function editionOf (statements, manifest, blocks) {
 /**
  * @typedef {object} PlaceDiff
  * @property {number} z
- * @property {number} x of the first column
- * @property {number} y of the first row
- * @property {Map<string, number>} written time -> versions that the editions made here
+ * @property {number} x first column
+ * @property {number} y first row
+ * @property {Map<string, number>} written time -> number of versions that the editions made here
  * @property {number} same tiles that exist at both times and are the same
  * @property {number[]} differing 64 * row + column
- * @property {{added: number, changed: number, removed: number}} changes how many differ in which way
+ * @property {{added: number, changed: number, removed: number}} changes number of differing tiles by kind
  */
 
 /**
- * Applies the editions to 64 x 64 tiles, one after the other, and compares the two times.
+ * Applies editions to the 64 x 64 tiles of a place, and compares two times.
  * @param {import('./statements.js').LayerStatements} statements
  * @param {string} place
  * @param {Edition[]} editions oldest first
  * @param {string[]} times two
- * @returns {Promise<PlaceDiff | undefined>} nothing: a block has not been replicated yet
+ * @returns {Promise<PlaceDiff | undefined>} undefined: a block is not replicated yet
  */
 export async function comparePlace (statements, place, editions, times) {
   const [z, bx, by] = place.split(':').map(Number)
   const [left, top] = [bx * BLOCK_SIDE, by * BLOCK_SIDE]
-  let state = new Uint32Array(2 * TILES).fill(ALL) // there is no tile
+  let state = new Uint32Array(2 * TILES).fill(ALL) // no tiles
   const shown = [state, state]
   const written = new Map()
-  let before
-  for (let at = 0; at < editions.length;) {
-    const { time } = editions[at].manifest
-    // runs of one time, the greatest last: it counts
+  let lastContent
+  for (let index = 0; index < editions.length;) {
+    const { time } = editions[index].manifest
+    // runs of one time: the greatest, which counts, comes last
     const runs = []
-    for (; editions[at]?.manifest.time === time; at++) {
-      if (editions[at].blocks[place] || editions[at].manifest.complete) runs.push(editions[at])
+    for (; editions[index]?.manifest.time === time; index++) {
+      if (editions[index].blocks[place] || editions[index].manifest.complete) runs.push(editions[index])
     }
     if (!runs.length) continue
     const [{ blocks, reach, removals }] = runs
     const content = runs.length === 1 && !removals.length ? `${blocks[place] ?? ''} ${reach}` : undefined
-    if (content === undefined || content !== before) {
-      const next = state.slice()
-      for (const run of runs) if (!await apply(statements, place, run, next, { z, left, top })) return undefined
+    if (content === undefined || content !== lastContent) {
+      const nextState = state.slice()
+      for (const run of runs) if (!await apply(statements, place, run, nextState, { z, left, top })) return undefined
       let versions = 0
-      for (let tile = 0; tile < TILES; tile++) if (differs(state, next, tile)) versions++
+      for (let tile = 0; tile < TILES; tile++) if (differs(state, nextState, tile)) versions++
       if (versions) written.set(time, versions)
-      state = next
+      state = nextState
     }
-    before = content
-    for (const index of times.keys()) if (time <= times[index]) shown[index] = state
+    lastContent = content
+    for (const timeIndex of times.keys()) if (time <= times[timeIndex]) shown[timeIndex] = state
   }
   const differing = []
   const changes = { added: 0, changed: 0, removed: 0 }
@@ -83,7 +83,7 @@ export async function comparePlace (statements, place, editions, times) {
   return { z, x: left, y: top, written, same, differing, changes }
 }
 
-const differs = (one, other, tile) => one[2 * tile] !== other[2 * tile] || one[2 * tile + 1] !== other[2 * tile + 1]
+const differs = (a, b, tile) => a[2 * tile] !== b[2 * tile] || a[2 * tile + 1] !== b[2 * tile + 1]
 const exists = (state, tile) => state[2 * tile] !== ALL || state[2 * tile + 1] !== ALL
 
 async function apply (statements, place, { manifest, blocks, removals }, state, { z, left, top }) {
@@ -92,10 +92,10 @@ async function apply (statements, place, { manifest, blocks, removals }, state, 
     const block = await statements.block(place, name)
     if (!block) return false
     const digests = new Uint32Array(block.digests.buffer)
-    for (let at = 0; at < ownDigests.length; at += 2) {
-      if (!digests[at] && !digests[at + 1]) continue
-      ownDigests[at] = digests[at]
-      ownDigests[at + 1] = digests[at + 1]
+    for (let offset = 0; offset < ownDigests.length; offset += 2) {
+      if (!digests[offset] && !digests[offset + 1]) continue
+      ownDigests[offset] = digests[offset]
+      ownDigests[offset + 1] = digests[offset + 1]
     }
   }
   for (let tile = 0; tile < TILES; tile++) {

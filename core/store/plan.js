@@ -1,10 +1,9 @@
-// Plans what is written to a tile next, so that its head and past versions are what all statements about it together
-// say. Nothing here reads or writes: settle.js carries a plan out, reads the tile again, and plans again, until nothing
-// is left to do.
+// Plans the next writes to a tile, so that its head and past versions match all statements about it. This file does
+// not read or write: settle.js executes a plan, reads the tile again, and plans again, until no write is left.
 //
-// A statement is a time, a content and the run that made it: in the manifest of an edition, in a stored version, or in
-// what is being written. Example: an edition of 2020 says A, one of 2021 confirms A, one of 2022 says B. Two versions
-// are wanted, A of 2020 and B of 2022. B is the head and A is in the past.
+// A statement is a time, a content and the run that made it. It is in the manifest of an edition, in a stored version,
+// or in an incoming version. Example: an edition of 2020 says A, one of 2021 confirms A, one of 2022 says B. Two
+// versions are wanted, A of 2020 and B of 2022. B is the head and A is in the past.
 import { TILE_ATTACHMENT, compareIds } from '../ids.js'
 import { runAt } from '../runs.js'
 import { addSeconds, isExactTime } from '../times.js'
@@ -20,20 +19,20 @@ import { keptStatements } from './limits.js'
  * @property {string} content as `contentOf` writes it
  * @property {string} run
  * @property {Seen[]} seen
- * @property {string} [contested] the time that it was loaded for, which a greater run has
- * @property {string} [id] of its document; none while it is not stored
+ * @property {string} [contested] the time that it was loaded for, now taken by a greater run
+ * @property {string} [id] of its document; undefined if it is not stored
  * @property {string} [rev]
  * @property {any} [doc]
- * @property {() => any} [documentOf] its fields and bytes, while it is not stored
+ * @property {() => any} [documentOf] its fields and bytes, if it is not stored
  *
  * @typedef {Version & {inManifest: boolean, documentOf: () => any}} Incoming a version on its way into the store.
- * inManifest: a manifest says the same
+ * inManifest: a manifest has or will have its statement
  *
  * @typedef {{time: string, content: string, run: string}} Statement
  *
  * @typedef {object} Known
  * @property {Statement[]} statements of manifests
- * @property {(time: string, run: string, version?: Version) => boolean} isRemoved version: what makes the statement
+ * @property {(time: string, run: string, version?: Version) => boolean} isRemoved version: makes the statement
  * @property {import('./limits.js').Span[]} [dropped] times that the store does not keep
  *
  * @typedef {object} Wanted a version that must be stored
@@ -46,12 +45,12 @@ import { keptStatements } from './limits.js'
  *
  * @typedef {object} Write
  * @property {string} id
- * @property {string} [rev] that is overwritten or ended
- * @property {Wanted} [want] what is written
+ * @property {string} [rev] revision that is overwritten or ended
+ * @property {Wanted} [want] the version that is written
  * @property {Version} [from] has the bytes of `want`
- * @property {Version} [end] what is deleted
+ * @property {Version} [end] the version that is deleted
  *
- * @typedef {{writes: Write[], unknown: Statement[]}} Plan unknown: statements whose bytes are nowhere
+ * @typedef {{writes: Write[], unknown: Statement[]}} Plan unknown: statements whose bytes no version has
  */
 
 /** The single writes that a stored document names. @param {any} doc @returns {Seen[]} */
@@ -62,7 +61,7 @@ const isSeen = entry => Array.isArray(entry) && isExactTime(entry[0]) && typeof 
 /** A stored document, with or without bytes, as a version. Fields of the wrong type are ignored. @returns {Version} */
 export function versionIn (doc) {
   const checked = doc.origin?.checked
-  // the upstream was asked again and had nothing new: the same as a single write that found no change
+  // a check of the upstream that found nothing new counts as a single write that found no change
   const isChecked = isExactTime(checked) && checked > doc.time
   return {
     id: doc._id,
@@ -77,7 +76,7 @@ export function versionIn (doc) {
 }
 
 /**
- * What a tile needs next: the writes of the first step that has any.
+ * Plans the next writes of a tile: those of the first step that has any.
  * @param {string} id of its head
  * @param {Version[]} heads living leaves, CouchDB's winner first
  * @param {Version[]} pasts living leaves
@@ -94,9 +93,9 @@ export function planTile (id, heads, pasts, known, incoming = []) {
   return { writes: [], unknown: tile.unknown }
 }
 
-/** A tile as it is stored, and the versions that must be stored of it. */
+/** The stored versions of a tile, and the versions that must be stored. */
 class PlannedTile {
-  /** Statements whose bytes are nowhere. @type {Statement[]} */
+  /** Statements whose bytes no version has. @type {Statement[]} */
   unknown
   /** Versions that must be stored, oldest first. @type {Wanted[]} */
   wanted
@@ -108,7 +107,7 @@ class PlannedTile {
   constructor (id, heads, pasts, { statements, isRemoved, dropped = [] }, incoming) {
     this.id = id
     this.heads = heads
-    this.pasts = [...pasts].sort(firstOf)
+    this.pasts = [...pasts].sort(compareLeaves)
     this.stored = [...heads, ...this.pasts]
     this.sources = [...this.stored, ...incoming]
     const statementsHere = statementsByTime(statements, this.sources, isRemoved)
@@ -118,7 +117,7 @@ class PlannedTile {
     this.unknown = unknown
   }
 
-  /** The leaf of the head that CouchDB shows. */
+  /** The winning leaf of the head document. */
   get head () {
     return this.heads.at(0)
   }
@@ -141,17 +140,17 @@ class PlannedTile {
     return this.heads.some(head => isSame(head, version))
   }
 
-  /** The past version of a time, whatever it shows. */
+  /** The past version of a time, with any content. */
   pastOf (time) {
     return this.pasts.find(past => past.time === time)
   }
 
-  /** @param {string} [rev] that is overwritten @returns {Write} */
+  /** @param {string} [rev] revision that is overwritten @returns {Write} */
   writeHead (version, rev) {
     return this.#write(version, this.id, rev)
   }
 
-  /** @param {string} [rev] that is overwritten @returns {Write} */
+  /** @param {string} [rev] revision that is overwritten @returns {Write} */
   writePast (version, rev) {
     return this.#write(version, `${this.id}@${version.time}`, rev)
   }
@@ -161,9 +160,9 @@ class PlannedTile {
   }
 
   /**
-   * Writes a past version. If that replaces another past version, whatever needs the replaced one is written first.
-   * Example: the past version of 2020 shows A and must show B. If A must also be stored for 2019 and stands nowhere
-   * else, A is written for 2019 first.
+   * Plans a past version. If it replaces a past version that another one needs, the other one is written first.
+   * Example: the past version of 2020 shows A and must show B. If A must be stored for 2019 and has no other copy, A is
+   * written for 2019 first.
    * @returns {Write}
    */
   replacePast (version) {
@@ -176,12 +175,12 @@ class PlannedTile {
   }
 }
 
-/** Each step has the writes that it still needs. A later step is taken when the earlier ones have none. */
+/** Each step returns the writes that it still needs. A step is used if the earlier ones return none. */
 const STEPS = [saveHeads, endLaterPasts, writeNewest, addPasts, replacePasts, endOthers]
 
 /**
- * Copies to the past what a leaf of the head has, before that leaf goes. Example: the head shows A of 2020 and must
- * show B of 2022: A is written for 2020 first.
+ * Copies the content of a leaf of the head to the past before the leaf is overwritten or ended. Example: the head shows
+ * A of 2020 and must show B of 2022: A is written for 2020 first.
  */
 function saveHeads (tile) {
   const { heads, head, newest, older } = tile
@@ -198,8 +197,8 @@ function saveHeads (tile) {
 }
 
 /**
- * Ends past versions that are later than the newest one, before the head falls back to it: a head is never older than a
- * past version. Those stay for now whose bytes or confirmations are still needed.
+ * Ends past versions that are later than the newest wanted version, before that becomes the head: a head is never older
+ * than a past version. Past versions whose bytes or confirmations are still needed stay for now.
  */
 function endLaterPasts (tile) {
   const { pasts, newest, wanted } = tile
@@ -216,12 +215,12 @@ function writeNewest (tile) {
   return [tile.writeHead(newest, head?.rev)]
 }
 
-/** Adds past versions of times that have none. That destroys nothing, so all are written together. */
+/** Adds past versions of times that have none. These overwrite nothing, so all are written together. */
 function addPasts (tile) {
   return missingPasts(tile).filter(({ time }) => !tile.pastOf(time)).map(version => tile.writePast(version))
 }
 
-/** Replaces one past version that shows something else. From new to old, so that no time changes twice. */
+/** Replaces one past version that has another content. From new to old, so that no time changes twice. */
 function replacePasts (tile) {
   const [version] = missingPasts(tile)
   return version ? [tile.replacePast(version)] : []
@@ -231,17 +230,17 @@ function replacePasts (tile) {
 const missingPasts = tile => tile.older.filter(version => !tile.isInPast(version)).reverse()
 
 /**
- * Ends versions that no statement supports, and leaves that repeat another one. The head goes last: a tile has its
- * head, or nothing at all.
+ * Ends versions that no statement supports, and leaves that repeat another leaf. The head is ended last: a tile with
+ * a past always has a head.
  */
 function endOthers ({ heads, pasts, head, newest, wanted }) {
   const isAlike = (a, b) => a.time === b.time && a.content === b.content && a.contested === b.contested
-  const staying = wanted.map(version =>
+  const kept = wanted.map(version =>
     pasts.find(past => isSame(past, version)) ?? pasts.find(past => isAlike(past, version)))
-  // of two leaves whose images differ only in their type, `check --fix` ends the wrong one
-  const isForCheck = version => staying.some(other =>
+  // if the images of two leaves differ only in their type, `check --fix` ends the wrong one
+  const isForCheck = version => kept.some(other =>
     other && other.id === version.id && other.content === version.content && typeOf(other) !== typeOf(version))
-  const ended = [...heads.slice(1), ...pasts].filter(version => !staying.includes(version) && !isForCheck(version))
+  const ended = [...heads.slice(1), ...pasts].filter(version => !kept.includes(version) && !isForCheck(version))
   if (head && !newest && !ended.length) ended.push(head)
   return ended.map(end)
 }
@@ -253,18 +252,18 @@ const end = version => ({ id: /** @type {string} */ (version.id), rev: version.r
 const needs = (version, stored) =>
   version.content === stored.content || stored.seen.some(([time]) => time === version.time)
 
-/** Time -> the statement that counts: that of the greatest run. */
+/** Time -> the statement of the greatest run, which counts. */
 function statementsByTime (statements, versions, isRemoved) {
   /** @type {Map<string, {content: string, run: string, inManifest: boolean, contested?: string}>} */
   const byTime = new Map()
   const add = (time, content, run, inManifest, contested, version) => {
     if (isRemoved(contested ?? time, run, version)) return
-    const before = byTime.get(time)
-    const isLater = !before || run > before.run || (run === before.run && inManifest)
-    // a version that was loaded for this time is preferred to one that had to move here, though both show the same
-    const original = before?.content !== content ? contested : earlierOf(before?.contested, contested)
+    const previous = byTime.get(time)
+    const isLater = !previous || run > previous.run || (run === previous.run && inManifest)
+    // a version that was loaded for this time is preferred to one with the same content that was moved here
+    const original = previous?.content !== content ? contested : earlierOf(previous?.contested, contested)
     if (isLater) byTime.set(time, { content, run, inManifest, contested: original })
-    else if (before?.content === content) before.contested = original
+    else if (previous?.content === content) previous.contested = original
   }
   for (const { time, content, run } of statements) add(time, content, run, true)
   for (const version of versions) {
@@ -281,8 +280,8 @@ function earlierOf (a, b) {
 }
 
 /**
- * A version is wanted where the content changes from one statement to the next. A stored version may stay although it
- * repeats.
+ * Returns a version for each statement whose content differs from the one before. A stored version may stay although
+ * it repeats the content.
  */
 function wantedVersions (byTime, stored, sources, isRemoved) {
   const isStored = (time, content) => stored.some(version => version.time === time && version.content === content)
@@ -291,25 +290,25 @@ function wantedVersions (byTime, stored, sources, isRemoved) {
   const wanted = []
   /** @type {Statement[]} */
   const unknown = []
-  let shown = GONE
+  let shownContent = GONE
   for (const time of [...byTime.keys()].sort(compareIds)) {
     const { content, run, inManifest, contested } = byTime.get(time)
     const last = wanted.at(-1)
-    // a single write that found a version unchanged is noted with the version that is shown then, whichever it met
+    // a single write that found no change is noted in the version that is shown at its time, whichever one it met
     const isThisWrite = ([seenAt, seenBy]) => seenAt === time && seenBy === run
     const isConfirmed = sources.some(version => version.content === content && version.seen.some(isThisWrite))
-    const isRepeated = content === shown && (inManifest || (last && isConfirmed))
+    const isRepeated = content === shownContent && (inManifest || (last && isConfirmed))
     if (isRepeated && !isStored(time, content)) {
       if (!inManifest && last && !last.seen.some(isThisWrite)) last.seen.push([time, run])
     } else if (available.has(content)) {
       const seen = confirmationsOf(time, content, sources, isRemoved)
       wanted.push({ time, content, run, inManifest, seen, ...(contested && { contested }) })
-      shown = content
+      shownContent = content
     } else {
       unknown.push({ time, content, run })
     }
   }
-  const sorted = [...wanted, ...displaced(byTime, stored, isRemoved)].sort((a, b) => compareIds(a.time, b.time))
+  const sorted = [...wanted, ...displacedVersions(byTime, stored, isRemoved)].sort((a, b) => compareIds(a.time, b.time))
   return { wanted: sorted, unknown }
 }
 
@@ -321,23 +320,23 @@ function confirmationsOf (time, content, sources, isRemoved) {
   return [...distinct.values()].filter(isValid).sort(([a], [b]) => compareIds(a, b))
 }
 
-/** Versions whose time a greater run has taken: no image is lost, it moves to the first free second before. */
-function displaced (byTime, stored, isRemoved) {
+/** Versions whose time a greater run has taken. To keep their images, they move to the first free second before. */
+function displacedVersions (byTime, stored, isRemoved) {
   const taken = new Set(byTime.keys())
   /** @type {Wanted[]} */
   const moved = []
-  for (const version of [...stored].sort((a, b) => compareIds(b.time, a.time) || firstOf(a, b))) {
+  for (const version of [...stored].sort((a, b) => compareIds(b.time, a.time) || compareLeaves(a, b))) {
     const { time, content, run, seen } = version
     const loadedFor = loadTime(version)
     const holder = byTime.get(time)
     const isHolder = holder?.content === content && holder.contested === version.contested
     if (isHolder || isRemoved(loadedFor, run, version)) continue
     const hasMoved = other => other.content === content && other.time < time && loadTime(other) === loadedFor
-    const isThere = stored.some(other => byTime.get(other.time)?.content === content && hasMoved(other))
-    if (isThere || moved.some(hasMoved)) continue
+    const isStoredElsewhere = stored.some(other => byTime.get(other.time)?.content === content && hasMoved(other))
+    if (isStoredElsewhere || moved.some(hasMoved)) continue
     let free = addSeconds(time, -1)
     while (taken.has(free)) free = addSeconds(free, -1)
-    if (!isExactTime(free)) continue // no second is left: it stays where it is
+    if (!isExactTime(free)) continue // no free second is left: the version stays
     taken.add(free)
     moved.push({ time: free, content, run, inManifest: false, seen, contested: loadedFor })
   }
@@ -347,24 +346,24 @@ function displaced (byTime, stored, isRemoved) {
 /** The time that a version was loaded for. */
 const loadTime = ({ contested, time }) => contested ?? time
 
-/** Whether a stored version is the wanted one. Its run matters where no manifest makes the statement. */
+/** Whether a stored version is the wanted one. Its run counts unless a manifest makes the statement. */
 const isSame = (version, want) =>
   version.time === want.time && version.content === want.content && version.contested === want.contested &&
   (want.inManifest || version.run === want.run) &&
   want.seen.every(entry => version.seen.some(other => `${other}` === `${entry}`))
 
-/** What has the bytes of a version: itself where it is stored or incoming, else anything with the same content. */
+/** The source of the bytes of a version: the version itself, if stored or incoming, or one of the same content. */
 function sourceOf ({ time, content, run, contested }, sources) {
-  const same = sources.filter(version => version.content === content)
-  const ofTime = same.filter(version => version.time === time)
+  const sameContent = sources.filter(version => version.content === content)
+  const ofTime = sameContent.filter(version => version.time === time)
   const ofRun = ofTime.filter(version => version.run === run)
-  return ofRun.find(version => version.contested === contested) ?? ofRun[0] ?? ofTime[0] ?? same[0]
+  return ofRun.find(version => version.contested === contested) ?? ofRun[0] ?? ofTime[0] ?? sameContent[0]
 }
 
 const typeOf = version => version.doc?._attachments?.[TILE_ATTACHMENT]?.content_type
 
-/** Order of the leaves of one document: greater runs first, so that all writers end the same ones. */
-function firstOf (a, b) {
+/** The order of leaves of one document: greater runs first, so that all writers end the same leaves. */
+function compareLeaves (a, b) {
   const rank = ({ time, content, seen, rev }) => JSON.stringify([time, content, seen, rev])
   return compareIds(b.run, a.run) || b.seen.length - a.seen.length || compareIds(rank(a), rank(b))
 }

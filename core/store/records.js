@@ -1,5 +1,5 @@
-// What manifests, their blocks, removals, limits and styles may hold: see documents.js, which judges layers and
-// editions the same way.
+// The rules for manifests, blocks, removals, limits and styles. core/documents.js has the rules for layers and
+// editions.
 import { areaFrom } from '../area.js'
 import { faultIn } from '../documents.js'
 import { blockId, limitsId, manifestId, removedId, styleId } from '../ids.js'
@@ -14,7 +14,7 @@ function isArea (area) {
   try {
     return area === undefined || Boolean(areaFrom(area))
   } catch (error) {
-    return error.code === 'NO_PROJ4' // said when the area is used: a record that is ignored would change the map
+    return error.code === 'NO_PROJ4' // Reported when the area is used. A record that is ignored would change the map.
   }
 }
 
@@ -70,7 +70,7 @@ export const styleKinds = {
     needs: ['time', 'style'],
     most: 1_048_576,
     id: ({ layer, time }) => styleId(layer, time),
-    // the validation of CouchDB sees the length that a writer says, and this is the one that is stored
+    // the validation of CouchDB checks the length that a writer states, this rule the stored length
     fault ({ _attachments: files = {} }) {
       const tooLong = Object.keys(files).find(name => files[name].length > STYLE_FILE)
       return tooLong && `its file ${tooLong} is more than ${STYLE_FILE} bytes`
@@ -79,7 +79,7 @@ export const styleKinds = {
 }
 
 /**
- * What is wrong with a manifest, a part of one, a removal, limits or a block, if anything.
- * @param {any} doc as it is stored
+ * The fault of a stored manifest, part of a manifest, removal, limits or block, if there is one.
+ * @param {any} doc
  */
 export const faultInRecord = doc => faultIn(doc, recordKinds)

@@ -1,6 +1,6 @@
-// Settles tiles: reads them, writes what plan.js says, and reads them again, until their heads and past versions are
-// what all statements about them together say. It may be killed anywhere: it continues where the tile is settled next.
-// HeadWriter (head-writer.js) overwrites heads itself, where the head alone decides.
+// Settles tiles: reads them, executes the plan of plan.js, and reads them again, until their heads and past versions
+// match all statements about them. It may be killed at any point: the next settling of the tile continues. HeadWriter
+// (head-writer.js) uses it for tiles whose head alone does not decide.
 import { TilecouchError } from '../errors.js'
 import { TILE_ATTACHMENT, compareIds, headId, parseTileId } from '../ids.js'
 import { beganAt } from '../runs.js'
@@ -10,7 +10,7 @@ import { GONE } from './blocks.js'
 import { imageAnew, readTileLeaves } from './documents.js'
 import { planTile, versionIn } from './plan.js'
 
-const ROUNDS = 40 // of reading and writing before a tile is given up as contended: a long past may need a dozen
+const ROUNDS = 40 // of reading and writing before the error CONTENDED; a long past may need a dozen
 
 /**
  * @typedef {import('./plan.js').Version} Version
@@ -22,15 +22,15 @@ const ROUNDS = 40 // of reading and writing before a tile is given up as contend
  * @typedef {object} TileAccess how settleTiles reads and writes
  * @property {import('../couch/client.js').CouchClient} couch
  * @property {(docs: any[], signal?: AbortSignal) => Promise<import('../couch/client.js').Written[]>} send new revisions
- * @property {(asked: {id: string, rev: string}[], signal?: AbortSignal) => Promise<any[]>} fetch revisions with bytes
- * @property {(docs: {doc: any, over: string}[], signal?: AbortSignal) => Promise<void>} [replace] writes past versions
- * instead of the revision `over`; without it that is left to `tilecouch check --fix`
+ * @property {(of: {id: string, rev: string}[], signal?: AbortSignal) => Promise<any[]>} fetch revisions with bytes
+ * @property {(docs: {doc: any, over: string}[], signal?: AbortSignal) => Promise<void>} [replace] replaces the past
+ * version of the revision `over`; without it `tilecouch check --fix` has to do that
  *
- * @typedef {object} Settled what became of a tile
- * @property {Statement[]} unknown statements whose bytes are nowhere
+ * @typedef {object} Settled the result for a tile
+ * @property {Statement[]} unknown statements whose bytes no version has
  * @property {TilecouchError} [error]
- * @property {any} [odd] a document of it that is no valid tile: then nothing of it is touched
- * @property {Version[]} before what was stored, oldest first; the head last
+ * @property {any} [odd] a document of the tile that is not valid: then the tile is not changed
+ * @property {Version[]} before the stored versions, oldest first; the head last
  * @property {(Write & {done: 'put' | 'ended'})[]} done
  */
 
@@ -41,8 +41,8 @@ const ROUNDS = 40 // of reading and writing before a tile is given up as contend
  * @param {(ids: string[]) => Promise<(id: string) => Known>} options.knownOf called in every round
  * @param {(id: string) => Incoming[]} [options.incomingOf]
  * @param {(id: string, versions: Version[], known: Known) => TilecouchError | undefined} [options.refuse] called before
- *   anything is written
- * @param {boolean} [options.dryRun] reports what would be written
+ *   the first write
+ * @param {boolean} [options.dryRun] returns the planned writes without writing
  * @param {AbortSignal} [options.signal]
  * @returns {Promise<Map<string, Settled>>}
  */
@@ -54,7 +54,7 @@ export async function settleTiles (access, ids, options) {
     const tiles = await readTileLeaves(access.couch, pending, signal)
     /** @type {Write[]} */
     const writes = []
-    const busy = new Set()
+    const writtenIds = new Set()
     for (const { id, heads, pasts } of tiles) {
       const settled = /** @type {Settled} */ (result.get(id))
       settled.odd = [...heads, ...pasts].find(doc => !isTile(doc))
@@ -62,28 +62,28 @@ export async function settleTiles (access, ids, options) {
         settled.error = new TilecouchError('REFUSED', { id, reason: `${settled.odd._id} is no valid tile` })
         continue
       }
-      const [living, old] = [heads.map(versionIn), pasts.map(versionIn)]
+      const [headVersions, pastVersions] = [heads.map(versionIn), pasts.map(versionIn)]
       if (!round) {
-        settled.before = [...old, ...living]
+        settled.before = [...pastVersions, ...headVersions]
         settled.error = refuse(id, settled.before, knownOfTile(id))
         if (settled.error) continue
       }
-      const plan = planTile(id, living, old, knownOfTile(id), incomingOf(id))
+      const plan = planTile(id, headVersions, pastVersions, knownOfTile(id), incomingOf(id))
       settled.unknown = plan.unknown
       if (!plan.writes.length) continue
       if (round === ROUNDS) settled.error = new TilecouchError('CONTENDED', { id, attempts: ROUNDS })
-      else if (dryRun) settled.done = rehearse(id, living, old, knownOfTile(id))
+      else if (dryRun) settled.done = rehearse(id, headVersions, pastVersions, knownOfTile(id))
       else {
-        busy.add(id)
+        writtenIds.add(id)
         writes.push(...plan.writes)
       }
     }
     if (!writes.length) return result
-    for (const [id, error] of await write(access, writes, result, signal)) {
-      busy.delete(id)
+    for (const [id, error] of await executeWrites(access, writes, result, signal)) {
+      writtenIds.delete(id)
       Object.assign(result.get(id) ?? {}, { error })
     }
-    pending = [...busy]
+    pending = [...writtenIds]
   }
   return result
 }
@@ -97,53 +97,53 @@ function isTile (doc) {
     Boolean(doc._attachments?.[TILE_ATTACHMENT]) !== (doc.gone === true)
 }
 
-/** What would be written, step by step. */
+/** Plans all rounds of a tile without writing. */
 function rehearse (id, heads, pasts, known) {
   /** @type {Settled['done']} */
-  const done = []
+  const plannedWrites = []
   for (let round = 0; round < ROUNDS; round++) {
     const { writes } = planTile(id, heads, pasts, known)
     if (!writes.length) break
     for (const step of writes) {
-      const { id: at, rev, want, end } = step
-      done.push({ ...step, done: end ? 'ended' : 'put' })
-      const isHead = at === id
-      const others = (isHead ? heads : pasts).filter(version => version.id !== at || version.rev !== rev)
-      const left = end ? others : [{ ...want, id: at, rev: `${ROUNDS + round}-rehearsed` }, ...others]
-      if (isHead) heads = left
-      else pasts = left
+      const { id: writtenId, rev, want, end } = step
+      plannedWrites.push({ ...step, done: end ? 'ended' : 'put' })
+      const isHead = writtenId === id
+      const unchanged = (isHead ? heads : pasts).filter(version => version.id !== writtenId || version.rev !== rev)
+      const remaining = end ? unchanged : [{ ...want, id: writtenId, rev: `${ROUNDS + round}-rehearsed` }, ...unchanged]
+      if (isHead) heads = remaining
+      else pasts = remaining
     }
   }
-  return done
+  return plannedWrites
 }
 
 /** Overwrites heads, writes past versions, deletes. @returns {Promise<Map<string, TilecouchError>>} of failed tiles */
-async function write (access, writes, result, signal) {
+async function executeWrites (access, writes, result, signal) {
   const failed = new Map()
   const stored = writes.flatMap(({ from }) => from?.rev ? [{ id: from.id, rev: from.rev }] : [])
-  const asked = [...new Map(stored.map(one => [`${one.id} ${one.rev}`, one])).values()]
-  const fetched = asked.length ? await access.fetch(asked, signal) : []
+  const revisions = [...new Map(stored.map(revision => [`${revision.id} ${revision.rev}`, revision])).values()]
+  const fetched = revisions.length ? await access.fetch(revisions, signal) : []
   const docs = new Map(fetched.map(doc => [`${doc._id} ${doc._rev}`, doc]))
   /** @type {Map<string, {doc: any, step: Write}>} */
   const sent = new Map()
   /** @type {{doc: any, over: string}[]} */
-  const over = []
+  const replacements = []
   for (const step of writes) {
     const { id, rev, end, want, from } = step
     if (end) {
-      // one leaf of a document at a time
+      // one leaf of a document per round
       if (!sent.has(id)) sent.set(id, { doc: { _id: id, _rev: rev, _deleted: true }, step })
       continue
     }
     const source = from?.rev ? docs.get(`${from.id} ${from.rev}`) : from?.documentOf?.()
-    if (from && !source) continue // somebody wrote it meanwhile: read again
+    if (from && !source) continue // another writer changed it: read again
     const doc = documentOf(id, want, source)
-    if (id.includes('@') && rev) over.push({ doc, over: rev })
+    if (id.includes('@') && rev) replacements.push({ doc, over: rev })
     else sent.set(id, { doc: { ...doc, ...(rev && { _rev: rev }) }, step })
   }
   const contended = id => failed.set(headId(id), new TilecouchError('CONTENDED', { id, attempts: 1 }))
-  if (over.length && access.replace) await access.replace(over, signal)
-  else for (const { doc } of over) contended(doc._id)
+  if (replacements.length && access.replace) await access.replace(replacements, signal)
+  else for (const { doc } of replacements) contended(doc._id)
   if (!sent.size) return failed
   const sorted = [...sent.values()].map(({ doc }) => doc).sort((a, b) => compareIds(a._id, b._id))
   const answers = new Map((await access.send(sorted, signal)).map(answer => [answer.id, answer]))
@@ -151,25 +151,25 @@ async function write (access, writes, result, signal) {
     const { rev, error, reason } = answers.get(id) ?? { error: 'no answer' }
     if (rev && !error) result.get(headId(id)).done.push({ ...step, done: step.end ? 'ended' : 'put' })
     else if (isRefusal(error)) failed.set(headId(id), new TilecouchError('REFUSED', { id, reason: reason || error }))
-    // a conflict, or a shard in trouble: read again
+    // after a conflict, or if a shard failed: read again
   }
   return failed
 }
 
-/** A wanted version as a document. source: a document with the same bytes */
+/** A wanted version as a document. `source` is a document with the same bytes. */
 function documentOf (id, want, source) {
   const { time, content, run, seen, contested } = want
   const isHead = !id.includes('@')
   const { layer, z, x, y } = parseTileId(id)
   const {
-    _id, _rev, _revisions, _conflicts, _attachments, seen: own, contested: was, origin, gone, ...fields
+    _id, _rev, _revisions, _conflicts, _attachments, seen: oldSeen, contested: oldContested, origin, gone, ...fields
   } = source ?? {}
-  const isOwn = source?.time === time || Boolean(contested)
-  const isHere = isOwn || (isHead && origin?.checked === time)
-  // that an upstream was asked later is in `origin.checked`
-  const others = isOwn && origin?.checked ? seen.filter(([at]) => at !== origin.checked) : seen
+  const isSourceOfTime = source?.time === time || Boolean(contested)
+  const hasFields = isSourceOfTime || (isHead && origin?.checked === time)
+  // a later check of the upstream is in `origin.checked`
+  const confirmations = isSourceOfTime && origin?.checked ? seen.filter(([seenAt]) => seenAt !== origin.checked) : seen
   return {
-    ...(isHere && fields),
+    ...(hasFields && fields),
     _id: id,
     type: 'tile',
     layer,
@@ -178,10 +178,10 @@ function documentOf (id, want, source) {
     y,
     current: isHead,
     time,
-    stored: isHere && fields.stored ? fields.stored : beganAt(run),
+    stored: hasFields && fields.stored ? fields.stored : beganAt(run),
     ...(run && { run }),
-    ...(isHere && origin && { origin }),
-    ...(others.length && { seen: others }),
+    ...(hasFields && origin && { origin }),
+    ...(confirmations.length && { seen: confirmations }),
     ...(contested && { contested }),
     ...(content === GONE ? { gone: true } : imageAnew(source))
   }

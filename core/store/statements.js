@@ -1,5 +1,5 @@
-// The statements of the editions of a layer, read from their manifests, without those that were removed. Blocks are
-// read when they are needed, and a bounded number is kept.
+// Reads the statements of the editions of a layer from their manifests, without removed ones. Blocks are read when they
+// are needed, and a limited number stays in memory.
 import { chunks } from '../lists.js'
 import { areaFrom, selectorOf } from '../area.js'
 import { TilecouchError } from '../errors.js'
@@ -10,24 +10,24 @@ import { Limits } from './limits.js'
 import { faultInRecord } from './records.js'
 
 const KEPT = 1000 // blocks in memory, of 32 kB each
-const PAGE = 1000 // ids a request
-const DOCS = 50 // blocks a request
+const PAGE = 1000 // ids per request
+const DOCS = 50 // blocks per request
 
 /**
  * @typedef {import('./plan.js').Statement} Statement
  *
- * @typedef {object} Manifest the statements of one load, once they are complete
+ * @typedef {object} Manifest the statements of one finished load
  * @property {string} id
  * @property {string} layer
  * @property {string} time
  * @property {string} run
  * @property {boolean} complete all other tiles of its area and zooms are gone
- * @property {number} tiles that it names
- * @property {string} root over all blocks
+ * @property {number} tiles number of tiles that it has statements for
+ * @property {string} root hash of all blocks
  * @property {{boxes: any[], polygon?: object}} [area]
  * @property {{min: number, max: number}} [zooms]
  * @property {Record<string, string[]>} [blocks] place -> names of its blocks
- * @property {string[]} [parts] the first place of each part, when there are too many blocks for one document
+ * @property {string[]} [parts] the first place of each part, if one document cannot hold all blocks
  *
  * @typedef {object} Removal
  * @property {string} id
@@ -37,13 +37,13 @@ const DOCS = 50 // blocks a request
  * @property {{boxes: any[], polygon?: object}} [area]
  * @property {{min: number, max: number}} [zooms]
  * @property {string[]} [tiles] ids of heads
- * @property {string[]} [runs] only statements of these
+ * @property {string[]} [runs] only statements of these runs
  * @property {string} [finished]
  */
 
 export const isOfTime = ({ since = '', until = '~' }, time) => time >= since && time <= until
 
-/** Whether a removal withdraws the statements of a run for a time: for which tiles, `touches` tells. */
+/** Whether a removal withdraws statements of a run for a time. `touches` decides for which tiles. */
 export const takesOut = (removal, time, run) =>
   run < removal.run && (!removal.runs || removal.runs.includes(run)) && isOfTime(removal, time)
 
@@ -52,17 +52,17 @@ export class LayerStatements {
   manifests = []
   /** @type {(Removal & {touches: (id: string, z: number, x: number, y: number) => boolean})[]} */
   removals = []
-  /** What the store does not keep. */
+  /** The limits of the layer in the store. */
   limits = new Limits(undefined)
-  /** What was read: ids and revisions. @type {Map<string, string>} */
+  /** Ids and revisions of the documents that were read. @type {Map<string, string>} */
   records = new Map()
-  /** Id -> what is wrong with a manifest, a removal or limits: it is left out. @type {Map<string, string>} */
+  /** Id -> fault of a manifest, a removal or limits, which is ignored. @type {Map<string, string>} */
   faults = new Map()
   /** @type {Map<string, Promise<Block | undefined>>} by id */
   #blocks = new Map()
   /** @type {Map<string, Promise<Record<string, string[]> | undefined>>} by id of a part */
   #parts = new Map()
-  /** The last reading anew. @type {Promise<void>} */
+  /** The last call of refresh. @type {Promise<void>} */
   #refreshing = Promise.resolve()
 
   constructor (couch, layer, signal) {
@@ -71,29 +71,29 @@ export class LayerStatements {
     this.signal = signal
   }
 
-  /** Reads what there is, once. */
-  open = shared(() => this.#read())
+  /** Reads all records, once. */
+  open = shared(() => this.#readRecords())
 
-  /** Reads anew what has changed. @returns {Promise<boolean>} whether anything has */
+  /** Reads records that changed. @returns {Promise<boolean>} whether any record changed */
   async refresh () {
     await this.open()
     const before = this.records
-    // one after the other
-    await (this.#refreshing = this.#refreshing.catch(() => {}).then(() => this.#read()))
+    // calls run one after the other
+    await (this.#refreshing = this.#refreshing.catch(() => {}).then(() => this.#readRecords()))
     return before.size !== this.records.size || [...before].some(([id, rev]) => this.records.get(id) !== rev)
   }
 
-  /** Notes that the layer, of which a part was mirrored, is written here as well. */
+  /** Notes in the limits of a mirrored layer that the layer is also written here. */
   async claim () {
     const change = stored => stored && !stored.own ? { ...stored, own: true } : undefined
     await this.couch.update(limitsId(this.layer), change)
     await this.refresh()
   }
 
-  async #read () {
+  async #readRecords () {
     const { layer } = this
     const limitIds = [layerId(layer), limitsId(layer)]
-    const records = await this.#list([`manifest:${layer}@`, `removed:${layer}:`], limitIds)
+    const records = await this.#listRevisions([`manifest:${layer}@`, `removed:${layer}:`], limitIds)
     if (limitIds.some(id => records.get(id) !== this.records.get(id))) {
       const [described, limits] = await this.couch.docs(limitIds, { signal: this.signal })
       this.limits = new Limits(limits.doc, described.doc)
@@ -110,7 +110,7 @@ export class LayerStatements {
         byId.delete(id)
         this.faults.delete(id)
         if (!doc) {
-          records.delete(id) // it went meanwhile
+          records.delete(id) // deleted since it was listed
           continue
         }
         const fault = faultInRecord(doc)
@@ -127,42 +127,42 @@ export class LayerStatements {
       }
       this.#parts.delete(id)
     }
-    const all = /** @type {any[]} */ ([...byId.values()])
-    this.manifests = all.filter(({ id }) => id.startsWith('manifest:')).sort((a, b) => compareIds(a.id, b.id))
-    this.removals = all.filter(({ id }) => id.startsWith('removed:'))
+    const allRecords = /** @type {any[]} */ ([...byId.values()])
+    this.manifests = allRecords.filter(({ id }) => id.startsWith('manifest:')).sort((a, b) => compareIds(a.id, b.id))
+    this.removals = allRecords.filter(({ id }) => id.startsWith('removed:'))
     this.records = records
   }
 
-  /** Ids that begin so, and others, with their revisions. @returns {Promise<Map<string, string>>} */
-  async #list (prefixes, ids) {
+  /** Lists ids with these prefixes, and other ids, with their revisions. @returns {Promise<Map<string, string>>} */
+  async #listRevisions (prefixes, ids) {
     const revisions = new Map()
-    const ranged = prefixes.map(prefix => ({ startkey: prefix, endkey: `${prefix}~`, limit: PAGE }))
-    let ranges = [...ranged, ...ids.map(id => ({ startkey: id, endkey: id, limit: PAGE }))]
+    const prefixRanges = prefixes.map(prefix => ({ startkey: prefix, endkey: `${prefix}~`, limit: PAGE }))
+    let ranges = [...prefixRanges, ...ids.map(id => ({ startkey: id, endkey: id, limit: PAGE }))]
     while (ranges.length) {
       const answers = await this.couch.ranges(ranges, this.signal)
       for (const { id, value } of answers.flat()) revisions.set(id, value?.rev ?? '')
-      const restOf = (range, rows) => rows.length < PAGE ? [] : [{ ...range, startkey: `${rows[PAGE - 1].id} ` }]
-      ranges = ranges.flatMap((range, at) => restOf(range, answers[at]))
+      const nextRange = (range, rows) => rows.length < PAGE ? [] : [{ ...range, startkey: `${rows[PAGE - 1].id} ` }]
+      ranges = ranges.flatMap((range, index) => nextRange(range, answers[index]))
     }
     return revisions
   }
 
-  /** The newest time that an edition has a statement for. */
+  /** The newest time of all editions. */
   get latest () {
     return this.manifests.reduce((latest, { time }) => time > latest ? time : latest, '')
   }
 
-  /** The greatest run. */
+  /** The greatest run of all records. */
   get lastRun () {
     return [...this.manifests, ...this.removals].reduce((last, { run }) => run > last ? run : last, '')
   }
 
-  /** Of all manifests. */
+  /** The runs of all manifests. */
   get runs () {
     return new Set(this.manifests.map(({ run }) => run))
   }
 
-  /** Whether a removal has begun and has not ended: heads may still show what it takes out. */
+  /** Whether a removal has not ended: heads may still show versions that it withdraws. */
   get isBeingRemoved () {
     return this.removals.some(({ finished }) => !finished)
   }
@@ -173,16 +173,16 @@ export class LayerStatements {
     return this.removals.some(removal => takesOut(removal, time, run) && removal.touches(id, z, x, y))
   }
 
-  /** Whether everything that a run said of a time is withdrawn. @param {string} time @param {string} run */
+  /** Whether all statements of a run for a time are withdrawn. @param {string} time @param {string} run */
   isRunRemoved (time, run) {
     return this.removals.some(removal =>
       takesOut(removal, time, run) && !removal.tiles && !removal.area && !removal.zooms)
   }
 
   /**
-   * What is known of some tiles.
+   * The statements and removals that concern tiles.
    * @param {string[]} ids of heads
-   * @param {{isFresh?: boolean}} [options] isFresh: what came since the last reading as well
+   * @param {{isFresh?: boolean}} [options] isFresh: read records that changed since the last reading
    * @returns {Promise<(id: string) => import('./plan.js').Known>}
    */
   async knownOf (ids, { isFresh = false } = {}) {
@@ -191,13 +191,13 @@ export class LayerStatements {
     for (const id of ids) {
       const { z, x, y } = parseTileId(id)
       const place = placeOfTile(z, x, y)
-      if (!places.has(place)) places.set(place, await this.#at(place))
+      if (!places.has(place)) places.set(place, await this.#blocksAt(place))
     }
     return id => {
       const { z, x, y } = parseTileId(id)
       const dropped = this.limits.droppedAt(z, x, y)
       const isRemoved = (time, run) => this.isRemoved(id, time, run)
-      // an edition may say of a tile outside of the part what this store does not know
+      // statements for a tile outside the mirrored part are ignored: this store may lack their bytes
       if (!dropped) return { statements: [], isRemoved }
       const statements = []
       for (const { manifest, blocks } of places.get(placeOfTile(z, x, y))) {
@@ -211,7 +211,7 @@ export class LayerStatements {
   }
 
   /** The blocks of each manifest at a place. @returns {Promise<{manifest: Manifest, blocks: Blocks}[]>} */
-  async #at (place) {
+  async #blocksAt (place) {
     const namesByManifest = []
     for (const manifest of this.manifests) {
       const names = await this.namesAt(manifest, place)
@@ -219,18 +219,18 @@ export class LayerStatements {
     }
     const allNames = new Set(namesByManifest.flatMap(({ names }) => names))
     const ids = [...allNames].map(name => blockId(this.layer, place, name))
-    const blocks = new Map(await this.#load(ids))
+    const blocks = new Map(await this.#loadBlocks(ids))
     return namesByManifest.map(({ manifest, names }) => {
       const blocksByName = names.map(name => blocks.get(blockId(this.layer, place, name)))
-      const here = blocksByName.filter(block => block !== undefined)
-      // a block that replication has not brought yet does not mean "gone"
-      return { manifest, blocks: Object.assign(here, { isWhole: here.length === blocksByName.length }) }
+      const loadedBlocks = blocksByName.filter(block => block !== undefined)
+      // a block that is not replicated yet does not mean "gone"
+      return { manifest, blocks: Object.assign(loadedBlocks, { isWhole: loadedBlocks.length === blocksByName.length }) }
     })
   }
 
   /**
    * Names of the blocks that a manifest has at a place.
-   * @returns {Promise<string[] | undefined>} nothing when the part that lists them is not here yet
+   * @returns {Promise<string[] | undefined>} undefined if the part that lists them is not replicated yet
    */
   async namesAt (manifest, place) {
     const { blocks, parts, time, run } = manifest
@@ -245,18 +245,18 @@ export class LayerStatements {
   }
 
   /** @returns {Promise<[string, Block | undefined][]>} */
-  async #load (ids) {
+  async #loadBlocks (ids) {
     const unreadIds = ids.filter(id => !this.#blocks.has(id))
-    for (const some of chunks(unreadIds, DOCS)) {
-      const reading = this.couch.docs(some, { attachments: true, signal: this.signal })
+    for (const batch of chunks(unreadIds, DOCS)) {
+      const reading = this.couch.docs(batch, { attachments: true, signal: this.signal })
         .then(rows => new Map(rows.map(({ id, doc }) => [id, doc && blockIn(doc)])))
-      for (const id of some) sharePromise(this.#blocks, id, () => reading.then(blocksById => blocksById.get(id)))
+      for (const id of batch) sharePromise(this.#blocks, id, () => reading.then(blocksById => blocksById.get(id)))
     }
     const blocks = await Promise.all(ids.map(async id => (
       /** @type {[string, Block | undefined]} */ ([id, await this.#blocks.get(id)])
     )))
     for (const [id, block] of blocks) {
-      // the one that was asked for last stays longest
+      // moved to the end: the block that was used last stays longest
       const reading = this.#blocks.get(id)
       this.#blocks.delete(id)
       if (block && reading) this.#blocks.set(id, reading)
@@ -268,29 +268,29 @@ export class LayerStatements {
     return blocks
   }
 
-  /** Every place at which a manifest has blocks. @returns {Promise<Record<string, string[]>>} */
+  /** Every place where a manifest has blocks, with their names. @returns {Promise<Record<string, string[]>>} */
   async blocksOf (manifest) {
     const { blocks, parts, time, run } = manifest
     if (blocks) return blocks
-    const all = /** @type {Record<string, string[]>} */ ({})
+    const namesByPlace = /** @type {Record<string, string[]>} */ ({})
     for (const index of (parts ?? []).keys()) {
       const id = manifestId(this.layer, time, run, index)
       const [{ doc }] = await this.couch.docs([id], { signal: this.signal })
       const blocksOfPart = partIn(doc)
       if (!blocksOfPart) throw new TilecouchError('NOT_FOUND', { reason: `the manifest ${id} is not here` })
-      Object.assign(all, blocksOfPart)
+      Object.assign(namesByPlace, blocksOfPart)
     }
-    return all
+    return namesByPlace
   }
 
-  /** Reads blocks together, before each is asked for. @param {{place: string, name: string}[]} of */
-  async preload (of) {
-    await this.#load(of.map(({ place, name }) => blockId(this.layer, place, name)))
+  /** Reads blocks together, before `block` returns each one. @param {{place: string, name: string}[]} blocks */
+  async preload (blocks) {
+    await this.#loadBlocks(blocks.map(({ place, name }) => blockId(this.layer, place, name)))
   }
 
   /** @returns {Promise<Block | undefined>} */
   async block (place, name) {
-    const [[, block]] = await this.#load([blockId(this.layer, place, name)])
+    const [[, block]] = await this.#loadBlocks([blockId(this.layer, place, name)])
     return block
   }
 }
@@ -309,7 +309,7 @@ function contentIn (blocks, x, y) {
 /** The blocks that a part of a manifest names, if it is valid. */
 const partIn = doc => doc && !faultInRecord(doc) ? doc.blocks : undefined
 
-/** The attachment of a block: as bytes, or in base64. */
+/** Decodes the attachment of a block, which is bytes or base64. */
 function blockIn ({ _attachments: attachments }) {
   const data = attachments?.digests?.data
   const bytes = typeof data === 'string' ? Uint8Array.from(atob(data), letter => letter.charCodeAt(0)) : data
@@ -326,10 +326,10 @@ function removalOf ({ _id: id, _rev, type, ...fields }) {
   return { ...fields, id, touches: (head, z, x, y) => (!tiles || tiles.has(head)) && selects(z, x, y) }
 }
 
-/** Whether an id is that of a part of a manifest. @param {string} id */
+/** Whether an id belongs to a part of a manifest. @param {string} id */
 export const isPart = id => id.startsWith('manifest:') && /^manifest:[^@]+@.{20}:[^:]+:\d+$/.test(id)
 
-/** The statements of all layers that a batch meets. */
+/** The statements of several layers, each opened on first use. */
 export class StatementsByLayer {
   /** @type {Map<string, LayerStatements>} */
   #layers = new Map()
@@ -347,7 +347,7 @@ export class StatementsByLayer {
   }
 
   /**
-   * What is known of tiles, with what came since the last reading.
+   * The statements and removals that concern tiles, read anew if they changed.
    * @param {string[]} ids of heads
    * @returns {Promise<(id: string) => import('./plan.js').Known>}
    */

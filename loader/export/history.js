@@ -1,4 +1,4 @@
-// Exports the whole history of a layer: one target for each edition.
+// Exports the history of a layer: one target for each edition. `tilecouch export --history` uses it.
 import path from 'node:path'
 import { checkLayer } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
@@ -10,7 +10,7 @@ import { formatOf } from './target.js'
 const PLACE = '{time}'
 
 /**
- * The name of a target at a time: `{time}` becomes the time, else `@time` is put before the extension.
+ * The name of a target for a time: `{time}` is replaced by the time, or else `@time` is added before the extension.
  * @param {string} target
  * @param {string} time exact
  */
@@ -22,13 +22,13 @@ export function targetAt (target, time) {
 }
 
 /**
- * Files of an earlier run are kept, and an export into a folder is resumed. With `force` all are written again.
+ * Keeps the files of an earlier run, and resumes exports into folders. With `force` it writes all files again.
  * @param {import('../store/index.js').Store} store
  * @param {string} layer
  * @param {string} target
  * @param {Omit<import('./index.js').ExportOptions, 'time'> & {
  *   onTarget?: (target: string, time: string, index: number, count: number) => void
- * }} [options] onTarget: before each
+ * }} [options] onTarget: called before each target
  */
 export async function exportHistory (store, layer, target, { onTarget, ...options } = {}) {
   checkTerms(await store.layer(checkLayer(layer)), options.permission)

@@ -1,5 +1,5 @@
-// Exports a layer, as it is or as it was, to files that need no store. An export may be stopped or killed at any moment
-// and run again: a file gets its final name only when it is complete.
+// Exports a layer, as it is now or as of a time, to files that need no store. An export may be stopped or killed at any
+// moment and run again: a file gets its final name only when it is complete.
 import { asOf, checkLayer, endOf, forbiddingHost, gridOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { withDigests } from '../store/fetch.js'
@@ -10,13 +10,13 @@ export { targetFormats } from './target.js'
 
 /**
  * @typedef {object} ExportOptions
- * @property {string} [time] as of which; a partial time is the end of its period; as it is now unless given
+ * @property {string} [time] exports the layer as of this time; a partial time is the end of its period; by default now
  * @property {import('../../core/area.js').Area} [area]
  * @property {import('../../core/grid.js').Zooms} [zooms]
  * @property {'xyz' | 'tms'} [scheme] how a folder counts rows: xyz from the north (xyz)
- * @property {string} [format] folder, mbtiles or pmtiles; from the name of the target unless given
- * @property {boolean} [cache] MBTiles with when tiles were fetched and expire, instead of equal tiles once
- * @property {boolean} [force] replace what is there
+ * @property {string} [format] folder, mbtiles or pmtiles; by default from the name of the target
+ * @property {boolean} [cache] MBTiles with the times of fetching and expiry; equal tiles are then stored several times
+ * @property {boolean} [force] replace existing files
  * @property {boolean} [permission] export although the terms of the layer's upstream forbid it
  * @property {number} [concurrency] requests in flight
  * @property {AbortSignal} [signal]
@@ -28,14 +28,14 @@ export { targetFormats } from './target.js'
  * @property {string} target
  * @property {string} format
  * @property {number} tiles in the target
- * @property {number} bytes of them
+ * @property {number} bytes of these tiles
  * @property {number} written
- * @property {number} kept there already from a run before
- * @property {number} missing listed, and deleted from the store before they could be read
- * @property {number} removed files of a run before that are no more in the layer
+ * @property {number} kept tiles that an earlier run wrote
+ * @property {number} missing tiles that were deleted from the store after they were listed
+ * @property {number} removed files of an earlier run that are no longer in the layer
  * @property {Record<string, number>} types tiles written, by content type
  * @property {number} [size] of the target
- * @property {number} [distinct] contents in it
+ * @property {number} [distinct] different images in the target
  * @property {number} [minzoom]
  * @property {number} [maxzoom]
  * @property {number[]} [bounds]
@@ -53,61 +53,61 @@ export async function exportLayer (store, layer, target, options = {}) {
   const doc = await store.layer(checkLayer(layer))
   const area = options.area?.in(gridOf(doc))
   checkTerms(doc, permission)
-  const when = time === undefined ? undefined : endOf(time)
-  const selection = { time: when, area, zooms, signal }
+  const endTime = time === undefined ? undefined : endOf(time)
+  const selection = { time: endTime, area, zooms, signal }
   if (await isEmpty(store.list(layer, selection))) {
-    throw new TilecouchError('NOTHING_TO_EXPORT', { layer: when ? `${layer}@${when}` : layer })
+    throw new TilecouchError('NOTHING_TO_EXPORT', { layer: endTime ? `${layer}@${endTime}` : layer })
   }
-  const run = JSON.stringify({ store: await store.identity(), layer, time: when, area: area?.key, zooms, scheme })
+  const run = JSON.stringify({ store: await store.identity(), layer, time: endTime, area: area?.key, zooms, scheme })
   const opened = await openTarget(target, {
-    format, layer, doc, run, time: when, named: time, area, zooms, scheme, cache, force
+    format, layer, doc, run, time: endTime, named: time, area, zooms, scheme, cache, force
   })
 
   const counted = { written: 0, kept: 0, missing: 0, removed: 0 }
   const summaryOf = () => {
     const { tiles, bytes, types } = opened.facts
-    return { layer, ...(when && { time: when }), target, format: opened.format, tiles, bytes, ...counted, types }
+    return { layer, ...(endTime && { time: endTime }), target, format: opened.format, tiles, bytes, ...counted, types }
   }
   const counting = new AbortController()
   /** @type {number | undefined} */
-  let total // counted beside the export, which reports what fails
+  let total // counted during the export; the export reports errors
   if (onProgress) {
     store.count(layer, { ...selection, signal: counting.signal }).then(({ tiles }) => { total = tiles }, () => {})
   }
   const show = () => onProgress?.({ ...summaryOf(), total })
   try {
-    await copy(store, layer, opened, { ...selection, concurrency, counted, show })
+    await copyTiles(store, layer, opened, { ...selection, concurrency, counted, show })
     if (!opened.facts.tiles) throw new TilecouchError('NOTHING_TO_EXPORT', { layer })
-    if (opened.tidies) await tidy(store, layer, opened, { ...selection, counted })
+    if (opened.tidies) await removeOldFiles(store, layer, opened, { ...selection, counted })
     const { minzoom, maxzoom, bounds } = opened.facts
     return { ...summaryOf(), ...await opened.finish(), minzoom, maxzoom, bounds }
   } catch (error) {
     throw Object.assign(error, { summary: summaryOf() })
   } finally {
     counting.abort()
-    await opened.stop().catch(() => {}) // what went wrong before says more
+    await opened.stop().catch(() => {}) // an earlier error is more important
   }
 }
 
-/** Where the terms of an upstream forbid to fetch tiles in advance, they forbid archives, too. */
+/** Throws if the terms of the upstream forbid seeding, because they forbid archives then, too. */
 export function checkTerms (doc, permission) {
   const host = permission ? undefined : forbiddingHost(doc)
   if (host) throw new TilecouchError('EXPORT_FORBIDDEN', { layer: doc.layer, host })
 }
 
 async function isEmpty (list) {
-  for await (const one of list) return !one
+  for await (const entry of list) return !entry
   return true
 }
 
 /** @param {import('../store/index.js').Store} store */
-async function copy (store, layer, opened, { concurrency, counted, show, ...wanted }) {
-  // what an earlier run left is recognised by times, which the index of the present alone does not know
-  const time = wanted.time ?? (opened.resumed ? LATEST : undefined)
-  async function * lacking () {
-    const listed = store.list(layer, { ...wanted, time })
+async function copyTiles (store, layer, opened, { concurrency, counted, show, ...selection }) {
+  // files of an earlier run are recognised by their times, which the index of the present does not have
+  const time = selection.time ?? (opened.resumed ? LATEST : undefined)
+  async function * missingTiles () {
+    const listed = store.list(layer, { ...selection, time })
     if (!opened.resumed) return yield * listed
-    for await (const tile of withDigests(store, listed, wanted.signal)) {
+    for await (const tile of withDigests(store, listed, selection.signal)) {
       if (await opened.has(tile)) {
         counted.kept++
         show()
@@ -115,7 +115,7 @@ async function copy (store, layer, opened, { concurrency, counted, show, ...want
     }
   }
   const onMissing = () => { counted.missing++ }
-  for await (const tile of store.fetch(lacking(), { signal: wanted.signal, concurrency, onMissing })) {
+  for await (const tile of store.fetch(missingTiles(), { signal: selection.signal, concurrency, onMissing })) {
     await opened.add(tile)
     counted.written++
     show()
@@ -123,8 +123,8 @@ async function copy (store, layer, opened, { concurrency, counted, show, ...want
 }
 
 /** @param {import('../store/index.js').Store} store */
-async function tidy (store, layer, opened, { counted, time = LATEST, ...wanted }) {
-  for await (const tile of store.listTiles(layer, wanted)) {
+async function removeOldFiles (store, layer, opened, { counted, time = LATEST, ...selection }) {
+  for await (const tile of store.listTiles(layer, selection)) {
     const shown = asOf(tile.versions, time)
     counted.removed += await opened.tidy(tile, shown && !shown.gone ? shown.time : undefined)
   }

@@ -1,5 +1,5 @@
-// What tiles can be exported to. The writer of each format (see loader/formats) is a `Target`; this locks it, counts
-// what is written, and turns failures of the file system into errors of the catalogue.
+// Opens the target of an export. The writer of each format (see loader/formats) is a `Target`. This file locks it,
+// counts the written tiles, and turns errors of the file system into errors of the catalogue.
 //
 // To add a format: a module with `open(path, options)`, and its name in the list below.
 import { mkdir } from 'node:fs/promises'
@@ -25,35 +25,35 @@ import { lock } from '../formats/lock.js'
  * @property {Record<string, any>} [origin]
  *
  * @typedef {{z: number, x: number, y: number, time: string, size: number, digest?: string}} Known
- *   a tile without its bytes; digest: missing where no document has it any more
+ *   a tile without its bytes; digest: undefined if its document was deleted
  *
  * @typedef {object} TargetOptions
  * @property {string} layer
  * @property {Record<string, any>} doc the layer document
- * @property {string} run what is exported: the unfinished work of another run is not resumed
- * @property {string} [time] as of which; exact
- * @property {string} [named] the time that its name says, as written
+ * @property {string} run key of the export: unfinished files of another one are not resumed
+ * @property {string} [time] exact time of the exported state
+ * @property {string} [named] the time as the user wrote it
  * @property {import('../../core/area.js').Area} [area]
  * @property {import('../../core/grid.js').Zooms} [zooms]
  * @property {'xyz' | 'tms'} [scheme] how a folder counts rows (xyz)
- * @property {boolean} [cache] MBTiles with when tiles were fetched and expire
- * @property {boolean} [force] replaces what is there
+ * @property {boolean} [cache] MBTiles with the times of fetching and expiry
+ * @property {boolean} [force] replaces existing files
  *
  * @typedef {object} Target
- * @property {boolean} resumed something is there from a run before
- * @property {(tile: Known) => boolean | Promise<boolean>} has this version is there; only asked when resumed
- * @property {(tile: TargetTile) => void | Promise<void>} add any order, each tile once; ids ascending in practice
+ * @property {boolean} resumed there are files of an earlier run
+ * @property {(tile: Known) => boolean | Promise<boolean>} has this version exists; only called when resumed
+ * @property {(tile: TargetTile) => void | Promise<void>} add any order, each tile once; in practice by ascending ids
  * @property {(versions: import('../store/list.js').ListedTile, shown: string | undefined) => Promise<number>} [tidy]
- *   after the last tile, when resumed: removes older files of a tile; shown: time of the version that stays
- * @property {(facts: Facts) => Promise<{size: number, distinct?: number}>} finish gives it its final name
- * @property {() => Promise<void>} stop keeps what a later run needs; also after a failed finish()
+ *   called after the last tile, when resumed: removes old files of a tile; shown: time of the version that stays
+ * @property {(facts: Facts) => Promise<{size: number, distinct?: number}>} finish gives the file its final name
+ * @property {() => Promise<void>} stop keeps the files that a later run needs; also called after a failed finish()
  *
  * @typedef {object} Kind
  * @property {(path: string, options: TargetOptions) => Promise<Target>} open
- * @property {(path: string) => string} [lockOf] where its lock is
+ * @property {(path: string) => string} [lockOf] the path of its lock
  */
 
-/** Loaded when they are needed: SQLite and the like are not small. @type {Record<string, () => Promise<Kind>>} */
+/** Loaded when needed: packages such as SQLite are large. @type {Record<string, () => Promise<Kind>>} */
 const kinds = {
   folder: () => import('../formats/folder/writer.js'),
   mbtiles: () => import('../formats/mbtiles/writer.js'),
@@ -62,7 +62,7 @@ const kinds = {
 
 export const targetFormats = Object.keys(kinds)
 
-/** The format of a target: from its name unless it is given. @param {string} [format] */
+/** The format of a target, by default from its name. @param {string} [format] */
 export async function formatOf (target, format) {
   if (format !== undefined) {
     if (!Object.hasOwn(kinds, format)) {
@@ -82,7 +82,7 @@ export async function formatOf (target, format) {
 
 const isFolder = async name => (await find(name))?.isDirectory() ?? false
 
-/** Throws TARGET_EXISTS if an export must not touch what is there. The writer of folders checks what a folder holds. */
+/** Throws TARGET_EXISTS if an export may not replace the target. The folder writer checks the files in a folder. */
 async function checkFree (name, format, force) {
   const stats = await find(name)
   if (!stats || (stats.isDirectory() && format === 'folder')) return
@@ -91,7 +91,7 @@ async function checkFree (name, format, force) {
   if (!force) throw new TilecouchError('TARGET_EXISTS', { value: name })
 }
 
-/** A target that is open, with what went into it. */
+/** An open target and the facts about its tiles. */
 export class Opened {
   #target
   #unlock
@@ -132,13 +132,13 @@ export class Opened {
   }
 
   async finish () {
-    const ended = await this.#guard(() => this.#target.finish(this.facts))
+    const result = await this.#guard(() => this.#target.finish(this.facts))
     this.#ended = true
     await this.#unlock()
-    return ended
+    return result
   }
 
-  /** Whatever happened before. */
+  /** Closes the target, unless finish() did. */
   async stop () {
     if (this.#ended) return
     this.#ended = true
@@ -176,7 +176,7 @@ export async function openTarget (name, { format, ...options }) {
   }
 }
 
-/** What was written to a target: for its metadata. */
+/** Counts the tiles of a target, for its metadata. */
 export class Facts {
   tiles = 0
   bytes = 0
@@ -203,7 +203,7 @@ export class Facts {
   get minzoom () { return this.tiles ? Math.min(...this.#extent.zooms.keys()) : undefined }
   get maxzoom () { return this.tiles ? Math.max(...this.#extent.zooms.keys()) : undefined }
 
-  /** West, south, east, north: the box that all tiles touch. @returns {[number, number, number, number] | undefined} */
+  /** A box that touches all tiles: west, south, east, north. @returns {[number, number, number, number] | undefined} */
   get bounds () { return this.tiles ? this.#extent.bounds : undefined }
 
   get areTypesKnown () {

@@ -1,30 +1,30 @@
-// Compacts a store: frees the disk that old revisions, deletions and changed indexes hold, if it is enough, and says
-// how much.
+// Compacts a store: frees disk space of old revisions, deletions and changed indexes, if there is enough of it. Returns
+// the sizes before and after. `tilecouch prune` and `remove` use it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../errors.js'
 import { indexesOf, warmAll } from '../store/indexes.js'
 
 export const compactDefaults = {
-  ratio: 1.5, // of the file to what in it is in use, from which on it is worth while
-  slack: 32 * 1024 * 1024, // bytes not in use, below which it never is
-  poll: 250, // milliseconds between two looks whether it is done
-  begin: 1000 // milliseconds in which a compaction shows that it has begun; a small one may be done before
+  ratio: 1.5, // smallest ratio of file size to used bytes that is worth a compaction
+  slack: 32 * 1024 * 1024, // smallest number of unused bytes that is worth a compaction
+  poll: 250, // milliseconds between two checks whether it is done
+  begin: 1000 // milliseconds to wait for a compaction to begin; a small one may end before the first check
 }
 
 /**
- * @typedef {{file: number, active: number}} Size file: bytes on the disk; active: of them in use
- * @typedef {Size & {external: number, views: Size}} Sizes external: bytes of the documents, uncompressed, without what
- *   else a file holds
+ * @typedef {{file: number, active: number}} Size file: bytes on the disk; active: bytes in use
+ * @typedef {Size & {external: number, views: Size}} Sizes external: bytes of the documents only,
+ *   uncompressed
  *
  * @typedef {object} Compaction
  * @property {Sizes} before
  * @property {Sizes} after
  * @property {boolean} done
- * @property {string} why it was done, or not
+ * @property {string} why reason for compacting or not
  */
 
 /**
- * Names of design documents with views, as addresses of indexes have them.
+ * Names of design documents with views, as in the addresses of indexes.
  * @param {import('../store/couch.js').Couch} couch
  * @param {AbortSignal} [signal]
  */
@@ -54,10 +54,10 @@ const isSlack = ({ file, active }, { ratio, slack }) => file - active >= slack &
 /**
  * @param {import('../store/index.js').Store} store
  * @param {object} [options]
- * @param {'worth' | 'always' | 'never'} [options.when] worth: when there is enough to be had
- * @param {AbortSignal} [options.signal] stops waiting; the server goes on
- * @param {(state: Partial<Sizes & import('../store/indexes.js').IndexProgress>) => void} [options.onProgress] first of
- *   indexes that are behind, then the sizes
+ * @param {'worth' | 'always' | 'never'} [options.when] worth: if it frees enough
+ * @param {AbortSignal} [options.signal] stops waiting; the server continues
+ * @param {(state: Partial<Sizes & import('../store/indexes.js').IndexProgress>) => void} [options.onProgress] called
+ *   with the progress of indexes that are behind, then with sizes
  * @param {Partial<typeof compactDefaults>} [options.limits]
  * @returns {Promise<Compaction>}
  */
@@ -65,37 +65,37 @@ export async function compact (store, { when = 'worth', signal, onProgress, limi
   const { couch } = store
   const settings = { ...compactDefaults, ...limits }
   const before = await sizesOf(store, { signal })
-  const not = why => ({ before, after: before, done: false, why })
-  if (when === 'never') return not('it was not asked for')
+  const notDone = why => ({ before, after: before, done: false, why })
+  if (when === 'never') return notDone('it was not asked for')
   const [data, views] = when === 'always' ? [true, true] : [isSlack(before, settings), isSlack(before.views, settings)]
-  if (!data && !views) return not('there is too little to be had')
+  if (!data && !views) return notDone('there is too little to be had')
   try {
-    // an index that is compacted while it is behind would forget what was purged meanwhile (CouchDB 3.5)
+    // an index that is compacted while it is behind would forget later purges (CouchDB 3.5)
     await warmAll(couch, signal, onProgress)
     await post(couch, '_view_cleanup', signal)
     if (data) await post(couch, '_compact', signal)
     if (views) for (const name of await designsOf(couch, signal)) await post(couch, `_compact/${name}`, signal)
   } catch (error) {
     if (error.code !== 'FORBIDDEN' && error.code !== 'UNAUTHORIZED') throw error
-    return not('only an admin may compact')
+    return notDone('only an admin may compact')
   }
-  await finished(store, settings, { signal, onProgress })
+  await waitForEnd(store, settings, { signal, onProgress })
   const after = await sizesOf(store, { signal })
   return { before, after, done: true, why: when === 'always' ? 'it was asked for' : 'there was enough to be had' }
 }
 
 const post = (couch, path, signal) => couch.request({ method: 'POST', path, body: {}, signal })
 
-/** Until nothing of the database is compacted any more. */
-async function finished (store, { poll, begin }, { signal, onProgress }) {
+/** Waits until no compaction of the database is running. */
+async function waitForEnd (store, { poll, begin }, { signal, onProgress }) {
   const started = performance.now()
-  for (let seen = false; ;) {
+  for (let hasBegun = false; ;) {
     await sleep(poll, undefined, { signal }).catch(() => {})
     if (signal?.aborted) throw new TilecouchError('ABORTED')
     if (await isCompacting(store.couch, signal)) {
-      seen = true
+      hasBegun = true
       onProgress?.(await sizesOf(store, { signal }))
-    } else if (seen || performance.now() - started >= begin) return
+    } else if (hasBegun || performance.now() - started >= begin) return
   }
 }
 

@@ -1,18 +1,18 @@
-// Repeats a task until a signal: after a pause, sooner when something has changed, and after a failure that passes as
-// soon as the store is back.
+// Repeats a task until a signal: after a pause, sooner if the store has changed, and again after a temporary error.
+// Live runs of `expire` and `prune` use it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isAdministrative } from '../../core/index.js'
 import { Follower, childSignal } from '../store/follow.js'
 
 export const repeatDefaults = {
-  gather: 1000, // milliseconds between a change and the next look: more changes of the same load follow
-  firstDelay: 250, // milliseconds before the next try when something is away, doubled each time
+  gather: 1000, // milliseconds between a change and the next run: more changes of the same load follow
+  firstDelay: 250, // milliseconds before the next try after a temporary error, doubled each time
   longestDelay: 5000 // milliseconds between two tries at most
 }
 
-const LONGEST_PAUSE = 2 ** 31 - 1 // milliseconds a timer can wait
+const LONGEST_PAUSE = 2 ** 31 - 1 // milliseconds: the limit of a timer
 
-/** What passes: the store is waited for. */
+/** Temporary errors: the task is tried again. */
 const PASSING = new Set([
   'UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'DATABASE_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN',
   'INDEX_MISSING', 'DISK_FULL'
@@ -21,28 +21,28 @@ const PASSING = new Set([
 /**
  * @template T
  * @typedef {object} RepeatOptions
- * @property {(result: T) => number} pause milliseconds until the next look, when nothing else asks for it
- * @property {(wake: () => void) => (() => unknown) | Promise<() => unknown>} [wake] begins to call when there may be
- *   something to do; answers what ends it
+ * @property {(result: T) => number} pause milliseconds until the next run, if there is no change before
+ * @property {(wake: () => void) => (() => unknown) | Promise<() => unknown>} [wake] watches for changes and calls
+ *   `wake` after each one; returns the function that stops it
  * @property {AbortSignal} [signal] ends it
- * @property {(state: {state: 'following' | 'away', error?: string, reason?: string}) => void} [onState] called when it
- *   changes; error: a code
+ * @property {(state: {state: 'following' | 'away', error?: string, reason?: string}) => void} [onState] called when the
+ *   state changes; error: a code
  * @property {Partial<typeof repeatDefaults>} [limits]
  */
 
 /**
- * Returns when the signal is aborted; rejects with an error that does not pass.
+ * Returns when the signal is aborted. Rejects with an error that is not temporary.
  * @template T
- * @param {() => Promise<T>} look
+ * @param {() => Promise<T>} task
  * @param {RepeatOptions<T>} options
  */
-export async function repeat (look, { pause, wake, signal, onState, limits }) {
+export async function repeat (task, { pause, wake, signal, onState, limits }) {
   const { gather, firstDelay, longestDelay } = { ...repeatDefaults, ...limits }
-  let news = childSignal(signal) // ends when something has changed
-  let last = ''
+  let news = childSignal(signal) // aborted after a change
+  let lastReport = ''
   const report = (state, error) => {
-    if (last !== `${state} ${error?.code}`) onState?.({ state, error: error?.code, reason: error?.message })
-    last = `${state} ${error?.code}`
+    if (lastReport !== `${state} ${error?.code}`) onState?.({ state, error: error?.code, reason: error?.message })
+    lastReport = `${state} ${error?.code}`
   }
   const stop = await wake?.(() => news.end())
   try {
@@ -50,7 +50,7 @@ export async function repeat (look, { pause, wake, signal, onState, limits }) {
       news.end()
       news = childSignal(signal)
       try {
-        const result = await look()
+        const result = await task()
         report('following')
         tries = 0
         await wait(pause(result), news.signal)
@@ -71,11 +71,11 @@ export async function repeat (look, { pause, wake, signal, onState, limits }) {
 const wait = (milliseconds, signal) =>
   sleep(Math.min(Math.max(milliseconds, 0), LONGEST_PAUSE), undefined, { signal }).catch(() => {})
 
-/** For `wake`: whenever something in the store has changed, or may have. */
+/** For `wake`: calls it after every change of the store, and if changes may have been missed. */
 export const changesOf = (store, signal) => async wake => {
   const onChange = ({ id }) => { if (!isAdministrative(id)) wake() }
   const follower = new Follower(store, { onChange, onReset: wake })
-  // so that no change during the first look is missed, unless the store is too slow to answer
+  // waits, so that no change during the first run is missed, unless the store is too slow
   await Promise.race([follower.start(), wait(repeatDefaults.longestDelay, signal)])
   return () => follower.close()
 }

@@ -1,4 +1,4 @@
-// Counts of what a task did. The first documents that need attention are named; all are counted.
+// Base class for the counts of a task. It lists the first documents that were not treated as planned, and counts all.
 
 const MOST_NAMED = 100 // documents
 
@@ -7,8 +7,8 @@ export class Tally {
   named = []
 
   /** Counts a document that was not treated as planned. */
-  note (what, id, reason) {
-    this[what]++
-    if (this.named.length < MOST_NAMED) this.named.push({ id, what, reason })
+  note (kind, id, reason) {
+    this[kind]++
+    if (this.named.length < MOST_NAMED) this.named.push({ id, what: kind, reason })
   }
 }

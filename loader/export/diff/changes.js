@@ -1,5 +1,5 @@
-// Compares the tiles of two sides, in the order of ids. Another version may have the same bytes: if sizes are equal the
-// digests decide, which are read in batches, a few at once.
+// Compares the tiles of two sides, in the order of ids. Two versions may have the same bytes: if their sizes are equal,
+// their digests are read, in batches of tiles.
 import { pMapIterable } from 'p-map'
 import { batchesOf } from '../../../core/lists.js'
 import { asOf, compareIds } from '../../../core/index.js'
@@ -7,7 +7,7 @@ import { digestsOf } from '../../store/fetch.js'
 
 export const compareDefaults = {
   batch: 500, // tiles whose digests are read together
-  pairs: 5000, // tiles in a batch at most, including those that need no digest
+  pairs: 5000, // tiles in a batch at most, including tiles that need no digest
   concurrency: 3 // batches in flight
 }
 
@@ -25,11 +25,11 @@ export const compareDefaults = {
 export async function * changesOf (store, pairs, { signal }) {
   const { concurrency, pairs: most, batch } = compareDefaults
   const batches = batchesOf(pairs, { most, bytes: batch, sizeOf: pair => changeBySize(pair) ? 0 : 1 })
-  const compared = pMapIterable(batches, some => compare(store, some, signal), { concurrency })
+  const compared = pMapIterable(batches, batchPairs => compareBatch(store, batchPairs, signal), { concurrency })
   for await (const changes of compared) yield * changes
 }
 
-/** What is known without digests. @param {{from?: any, to?: any}} pair */
+/** The change, or undefined if digests must be compared. @param {{from?: any, to?: any}} pair */
 function changeBySize ({ from, to }) {
   if (!from) return 'added'
   if (!to) return 'removed'
@@ -37,9 +37,9 @@ function changeBySize ({ from, to }) {
   return from.size === to.size ? undefined : 'changed'
 }
 
-async function compare (store, pairs, signal) {
-  const open = pairs.filter(pair => !changeBySize(pair))
-  const digests = await digestsOf(store, open.flatMap(({ from, to }) => [from, to]), signal)
+async function compareBatch (store, pairs, signal) {
+  const undecided = pairs.filter(pair => !changeBySize(pair))
+  const digests = await digestsOf(store, undecided.flatMap(({ from, to }) => [from, to]), signal)
   const changeByDigest = ({ from, to }) => {
     const [before, after] = [digests.get(from), digests.get(to)]
     if (before === undefined || after === undefined) return 'missing'
@@ -49,27 +49,27 @@ async function compare (store, pairs, signal) {
 }
 
 /**
- * A tile that exists on one side at least.
+ * A tile that exists on at least one side.
  * @typedef {object} Pair
  * @property {number} z
  * @property {number} x
  * @property {number} y
- * @property {import('../../store/list.js').Listed} [from] nothing if the tile does not exist
+ * @property {import('../../store/list.js').Listed} [from] undefined if the tile does not exist
  * @property {import('../../store/list.js').Listed} [to]
- * @property {import('../../store/list.js').Listed[]} [versions] all of the tile, if both sides are of one layer
- * @property {string} [since] when it became gone, if the later side knows
+ * @property {import('../../store/list.js').Listed[]} [versions] all versions of the tile, if both sides are one layer
+ * @property {string} [since] the time at which it became gone, if the later side has it
  */
 
 /**
  * @param {import('../../store/index.js').Store} store
  * @param {import('./index.js').Side} from
  * @param {import('./index.js').Side} to
- * @param {import('../../store/list.js').ListOptions} wanted
+ * @param {import('../../store/list.js').ListOptions} selection
  * @returns {AsyncGenerator<Pair>}
  */
-export const pairsOf = (store, from, to, wanted) =>
+export const pairsOf = (store, from, to, selection) =>
   from.layer === to.layer
-    ? withinLayer(store.listTiles(from.layer, wanted), from, to)
+    ? withinLayer(store.listTiles(from.layer, selection), from, to)
     : sideBySide(from.entries(), to.entries())
 
 /**
@@ -87,7 +87,7 @@ export async function * withinLayer (tiles, from, to) {
   }
 }
 
-/** Which of two tiles comes first: 1 where it is the second one. */
+/** The order of two tiles: 1 if the second one comes first. */
 function compareSides (before, after) {
   if (!before) return 1
   return after ? compareIds(placeOf(before), placeOf(after)) : -1
@@ -110,5 +110,5 @@ async function * sideBySide (from, to) {
   }
 }
 
-// ids without their layer: they sort as the ids do
+// ids without the layer sort like the ids
 const placeOf = ({ z, x, y }) => `${z}:${x}:${y}`

@@ -1,4 +1,4 @@
-// Which features of vector tiles differ: the tiles that a diff names are read, decoded and compared.
+// Compares the features of vector tiles: reads and decodes the tiles that a diff returns.
 import { FeatureDiff } from '../../../core/features.js'
 import { TilecouchError } from '../../errors.js'
 import { readBytesOf } from '../../store/fetch.js'
@@ -7,23 +7,23 @@ import { checkVectorTile } from '../../check/files/vector-tile.js'
 import { diff } from './index.js'
 
 export const featureDefaults = {
-  batch: 50, // tiles read together
-  batchBytes: 1e6, // bytes of them, unless one tile has more
-  most: 250_000 // parts of features that differ: they stay in memory until the last tile is read
+  batch: 50, // tiles per request
+  batchBytes: 1e6, // bytes per request, unless one tile has more
+  most: 250_000 // parts of differing features, which stay in memory until the last tile is read
 }
 
-const NAMED = 100 // tiles that cannot be read, by name
+const NAMED = 100 // listed tiles that cannot be read
 
 /**
  * @typedef {object} FeatureSummary
- * @property {number} [zoom] nothing if no tile differs
- * @property {number} tiles that were compared
+ * @property {number} [zoom] undefined if no tile differs
+ * @property {number} tiles compared tiles
  * @property {number} missing tiles of which a version was deleted meanwhile
- * @property {string[]} unreadable damaged tiles, the first of them: their features are not compared
+ * @property {string[]} unreadable the first damaged tiles: their features are not compared
  * @property {Record<string, {added: number, removed: number, changed: number}>} layers by source layer
  */
 
-/** Takes the tiles of a diff as they come. Of the zooms only the deepest counts: its features are the most exact. */
+/** Collects the tiles of a diff. Only the deepest zoom counts, because its features are the most exact. */
 export class FeatureChanges {
   #couch
   #ids
@@ -68,16 +68,16 @@ export class FeatureChanges {
     this.#unreadable = []
   }
 
-  /** Reads what is left; after the last tile. */
+  /** Reads the collected tiles. Call it after the last tile. */
   async finish () {
     const batch = this.#batch
     this.#batch = []
     this.#bytes = 0
     const listed = batch.flatMap(({ from, to }) => /** @type {any[]} */ ([from, to]).filter(Boolean))
     const storedTiles = await readBytesOf(this.#couch, listed, { signal: this.#signal })
-    const read = new Map(listed.map((entry, index) => [entry, storedTiles[index]]))
+    const tileByEntry = new Map(listed.map((entry, index) => [entry, storedTiles[index]]))
     for (const { z, x, y, from, to } of batch) {
-      const stored = [from, to].map(side => side && read.get(side))
+      const stored = [from, to].map(side => side && tileByEntry.get(side))
       if ((from && !stored[0]) || (to && !stored[1])) this.#missing++
       else await this.#compare({ z, x, y }, stored.map(side => side?.bytes))
     }

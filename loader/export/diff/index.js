@@ -9,16 +9,16 @@ import { compareManifests } from './manifests.js'
 /**
  * One side of a comparison: a layer as of a time.
  * @typedef {object} Side
- * @property {string} name as people write it
+ * @property {string} name as the user writes it
  * @property {string} layer
- * @property {string} [time] exact: the last second that counts; without it a layer is taken as it is now
+ * @property {string} [time] exact: the last second that counts; by default the layer as it is now
  * @property {Record<string, any>} doc fields of its layer
- * @property {() => AsyncIterable<import('../../store/list.js').Listed>} entries what exists, in the order of ids
+ * @property {() => AsyncIterable<import('../../store/list.js').Listed>} entries existing tiles, in the order of ids
  *
  * @typedef {object} DiffOnly
- * @property {(change: import('./changes.js').Change) => void | Promise<void>} [onTile] of every tile that differs, in
- * the order of ids; awaited
- * @property {(tally: Tally) => void} [onProgress] after every tile
+ * @property {(change: import('./changes.js').Change) => void | Promise<void>} [onTile] called for every tile
+ * that differs, in the order of ids; awaited
+ * @property {(tally: Tally) => void} [onProgress] called after every tile
  *
  * @typedef {import('../../store/list.js').ListOptions & DiffOnly} DiffOptions
  */
@@ -58,38 +58,38 @@ export async function diff (store, from, to, { onTile, onProgress, area, zooms, 
 /**
  * @param {import('../../store/index.js').Store} store
  * @param {[string, string]} texts such as `osm@2023`
- * @param {import('../../store/list.js').ListOptions} wanted
+ * @param {import('../../store/list.js').ListOptions} selection
  * @returns {Promise<[Side, Side]>}
  */
-async function openSides (store, [from, to], wanted) {
-  const first = await openSide(store, parseReference(from), wanted)
-  const second = await openSide(store, parseReference(to), wanted)
-  if (isSameGrid(first.doc, second.doc)) return [first, second]
-  const [grid, otherGrid] = [first, second].map(({ doc }) => gridOf(doc).id)
-  throw new TilecouchError('OTHER_GRID', { what: first.name, grid, other: second.name, otherGrid })
+async function openSides (store, [from, to], selection) {
+  const firstSide = await openSide(store, parseReference(from), selection)
+  const secondSide = await openSide(store, parseReference(to), selection)
+  if (isSameGrid(firstSide.doc, secondSide.doc)) return [firstSide, secondSide]
+  const [grid, otherGrid] = [firstSide, secondSide].map(({ doc }) => gridOf(doc).id)
+  throw new TilecouchError('OTHER_GRID', { what: firstSide.name, grid, other: secondSide.name, otherGrid })
 }
 
 /**
  * @param {import('../../store/index.js').Store} store @param {{layer: string, time?: string}} reference
- * @param {import('../../store/list.js').ListOptions} wanted @returns {Promise<Side>}
+ * @param {import('../../store/list.js').ListOptions} selection @returns {Promise<Side>}
  */
-async function openSide (store, { layer, time }, wanted) {
-  const when = time === undefined ? undefined : endOf(time)
+async function openSide (store, { layer, time }, selection) {
+  const exactTime = time === undefined ? undefined : endOf(time)
   const doc = await store.layer(layer)
-  const area = wanted.area?.in(gridOf(doc))
+  const area = selection.area?.in(gridOf(doc))
   return {
     name: formatReference(layer, time),
     layer,
-    ...(when && { time: when }),
+    ...(exactTime && { time: exactTime }),
     doc,
-    entries: () => store.list(layer, { time: when ?? LATEST, ...wanted, area })
+    entries: () => store.list(layer, { time: exactTime ?? LATEST, ...selection, area })
   }
 }
 
 /**
  * @typedef {object} Counts
  * @property {{added: number, removed: number, changed: number, same: number}} tiles
- * @property {{added: number, removed: number, changed: number}} bytes of changed tiles, those of the later side
+ * @property {{added: number, removed: number, changed: number}} bytes of the later side of changed tiles
  *
  * @typedef {Counts & {
  *   from: {name: string, layer: string, time?: string},
@@ -100,12 +100,12 @@ async function openSide (store, { layer, time }, wanted) {
  */
 
 /** @returns {Counts} */
-const empty = () => ({
+const noCounts = () => ({
   tiles: { added: 0, removed: 0, changed: 0, same: 0 }, bytes: { added: 0, removed: 0, changed: 0 }
 })
 
 export class Tally {
-  tiles = 0 // looked at
+  tiles = 0 // compared
   different = 0
   missing = 0
   /** @type {Map<number, Counts>} */
@@ -118,22 +118,22 @@ export class Tally {
       this.missing++
       return
     }
-    const counts = this.#at(z)
+    const counts = this.#countsOf(z)
     counts.tiles[change]++
     if (change === 'same') return
     this.different++
     counts.bytes[change] += /** @type {import('../../store/list.js').Listed} */ (to ?? from).size
   }
 
-  /** Tiles that need not be looked at one by one. @param {number} z @param {number} tiles */
+  /** Adds equal tiles that were not compared one by one. @param {number} z @param {number} tiles */
   addSame (z, tiles) {
     this.tiles += tiles
-    if (tiles) this.#at(z).tiles.same += tiles
+    if (tiles) this.#countsOf(z).tiles.same += tiles
   }
 
   /** @param {number} z @returns {Counts} */
-  #at (z) {
-    if (!this.#zooms.has(z)) this.#zooms.set(z, empty())
+  #countsOf (z) {
+    if (!this.#zooms.has(z)) this.#zooms.set(z, noCounts())
     return /** @type {Counts} */ (this.#zooms.get(z))
   }
 
@@ -143,7 +143,7 @@ export class Tally {
    */
   summary (from, to) {
     const zooms = [...this.#zooms].sort(([a], [b]) => a - b).map(([z, counts]) => ({ z, ...counts }))
-    return { from: nameOf(from), to: nameOf(to), ...zooms.reduce(total, empty()), missing: this.missing, zooms }
+    return { from: nameOf(from), to: nameOf(to), ...zooms.reduce(addCounts, noCounts()), missing: this.missing, zooms }
   }
 }
 
@@ -151,8 +151,8 @@ export class Tally {
 const nameOf = ({ name, layer, time }) => ({ name, layer, ...(time && { time }) })
 
 /** @param {Counts} sum @param {Counts} part @returns {Counts} */
-const total = (sum, part) => ({ tiles: plus(sum.tiles, part.tiles), bytes: plus(sum.bytes, part.bytes) })
+const addCounts = (sum, part) => ({ tiles: addFields(sum.tiles, part.tiles), bytes: addFields(sum.bytes, part.bytes) })
 
 /** @template {Record<string, number>} T @param {T} a @param {T} b @returns {T} */
-const plus = (a, b) =>
+const addFields = (a, b) =>
   /** @type {any} */ (Object.fromEntries(Object.entries(a).map(([kind, value]) => [kind, value + b[kind]])))

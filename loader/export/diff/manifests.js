@@ -1,9 +1,9 @@
-// Compares two times of a layer by the manifests of its editions: versions are read only where tiles differ, and blocks
-// that an edition repeats are not read at all.
+// Compares two times of a layer by the manifests of its editions. It reads only versions of tiles that differ, and
+// skips blocks that an edition repeats.
 //
-// This needs manifests that know everything. They are applied from the first edition on, and make so many versions of
-// each time and zoom. If the index has exactly as many, there are no others: the first single write of a place is one
-// version too many at its time, and nothing else can compensate for it there. Otherwise all versions are compared.
+// The manifests must have all statements. They are applied from the first edition on, which gives a number of versions
+// for each time and zoom. If the index has the same numbers, there are no other versions: the first single write of a
+// place is one more version at its time, and nothing can compensate for it. Otherwise all versions are compared.
 import { pMapIterable } from 'p-map'
 import { compareInner, compareRows } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
@@ -13,14 +13,14 @@ import { comparePlace, editionOf } from '../../../core/store/place-diff.js'
 import { LayerStatements } from '../../../core/store/statements.js'
 
 export const manifestDiffDefaults = {
-  versions: 20, // in the index for each block that must be read: with fewer, comparing all versions is faster
-  concurrency: 4 // places at once
+  versions: 20, // versions in the index per block that must be read; with fewer, comparing all versions is faster
+  concurrency: 4 // places at the same time
 }
 
 /**
  * @typedef {object} Compared
  * @property {string} layer
- * @property {Map<number, number>} same zoom -> tiles that exist at both times and are the same
+ * @property {Map<number, number>} same zoom -> number of tiles that exist at both times and are the same
  * @property {() => Generator<{z: number, x: number, ys: number[]}>} differing in the order of ids
  */
 
@@ -28,58 +28,58 @@ export const manifestDiffDefaults = {
  * @param {import('../../store/index.js').Store} store
  * @param {import('./index.js').Side} from
  * @param {import('./index.js').Side} to
- * @param {import('../../store/list.js').ListOptions} wanted without an area
- * @returns {Promise<Compared | undefined>} nothing if all versions must be compared
+ * @param {import('../../store/list.js').ListOptions} options without an area
+ * @returns {Promise<Compared | undefined>} undefined if all versions must be compared
  */
 export async function compareManifests (store, from, to, { area, zooms, signal }) {
   const { layer } = from
   if (layer !== to.layer || area) return undefined
-  // NOT_FOUND: a part of a manifest has not come yet
-  return compare(store, layer, [from.time ?? '~', to.time ?? '~'], zooms, signal)
+  // NOT_FOUND: a part of a manifest is not replicated yet
+  return compareByBlocks(store, layer, [from.time ?? '~', to.time ?? '~'], zooms, signal)
     .catch(ignoring('INDEX_MISSING', 'NOT_FOUND'))
 }
 
-async function compare (store, layer, times, zooms = { min: 0, max: Infinity }, signal) {
+async function compareByBlocks (store, layer, times, zooms = { min: 0, max: Infinity }, signal) {
   const statements = new LayerStatements(store.couch, layer, signal)
   await statements.open()
-  const last = times[0] > times[1] ? times[0] : times[1]
-  const manifests = statements.manifests.filter(({ time }) => time <= last)
+  const lastTime = times[0] > times[1] ? times[0] : times[1]
+  const manifests = statements.manifests.filter(({ time }) => time <= lastTime)
   if (!manifests.length || statements.isBeingRemoved) return undefined
-  const isWanted = z => z >= zooms.min && z <= zooms.max
-  const rows = (await store.timesByZoom(layer, last === '~' ? undefined : last)).filter(({ z }) => isWanted(z))
+  const hasZoom = z => z >= zooms.min && z <= zooms.max
+  const rows = (await store.timesByZoom(layer, lastTime === '~' ? undefined : lastTime)).filter(({ z }) => hasZoom(z))
   const editions = []
   const [places, names] = [new Set(), new Set()]
   for (const manifest of manifests) {
     const blocks = await statements.blocksOf(manifest)
-    for (const [place, own] of Object.entries(blocks)) {
-      if (!isWanted(parseInt(place))) continue
+    for (const [place, blockNames] of Object.entries(blocks)) {
+      if (!hasZoom(parseInt(place))) continue
       places.add(place)
-      for (const name of own) names.add(`${place} ${name}`)
+      for (const name of blockNames) names.add(`${place} ${name}`)
     }
     editions.push(editionOf(statements, manifest, blocks))
   }
   const total = rows.reduce((sum, { versions }) => sum + versions, 0)
   if (names.size * manifestDiffDefaults.versions > total) return undefined
-  const written = new Map()
+  const versionsByTime = new Map()
   const same = new Map()
   /** @type {Map<number, {x: number, y: number, tiles: Uint16Array}[]>} */
   const differing = new Map()
   const { concurrency } = manifestDiffDefaults
   const compared = pMapIterable(places, place => comparePlace(statements, place, editions, times), { concurrency })
-  for await (const one of compared) {
+  for await (const diff of compared) {
     if (signal?.aborted) throw new TilecouchError('ABORTED')
-    if (!one) return undefined // a block has not been replicated yet
-    const { z, x, y } = one
-    for (const [time, versions] of one.written) {
+    if (!diff) return undefined // a block has not been replicated yet
+    const { z, x, y } = diff
+    for (const [time, versions] of diff.written) {
       const key = `${time} ${z}`
-      written.set(key, (written.get(key) ?? 0) + versions)
+      versionsByTime.set(key, (versionsByTime.get(key) ?? 0) + versions)
     }
-    same.set(z, (same.get(z) ?? 0) + one.same)
-    const tiles = Uint16Array.from(one.differing)
+    same.set(z, (same.get(z) ?? 0) + diff.same)
+    const tiles = Uint16Array.from(diff.differing)
     if (tiles.length) differing.set(z, [...differing.get(z) ?? [], { x, y, tiles }])
   }
-  const isSame = ({ time, z, versions }) => written.get(`${time} ${z}`) === versions
-  const isAll = rows.length === written.size && rows.every(isSame)
+  const isSame = ({ time, z, versions }) => versionsByTime.get(`${time} ${z}`) === versions
+  const isAll = rows.length === versionsByTime.size && rows.every(isSame)
   return isAll ? { layer, same, differing: () => inOrder(differing) } : undefined
 }
 

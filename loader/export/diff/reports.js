@@ -1,20 +1,20 @@
-// Lists of the tiles that differ, as JSON lines or as polygons for a map, written as they come.
+// Writes the tiles that differ, as JSON lines or as polygons for a map, while they are compared.
 import { gridOf } from '../../../core/index.js'
 import { union } from '../../../core/store/extent.js'
 import { AtomicFile, openOutput } from '../../formats/atomic-file.js'
 
-const DIGITS = 10 // of a degree: a hundredth of a millimetre, and a hundredth of a tile of zoom 30
+const DIGITS = 10 // of a degree: 0.01 mm, and a hundredth of a tile of zoom 30
 
 /** @param {import('./changes.js').Change} change */
 function describeChange ({ z, x, y, change, from, to, since }) {
   return { z, x, y, change, from: from?.time ?? null, to: to?.time ?? since ?? null, bytes: (to ?? from)?.size ?? 0 }
 }
 
-/** A file or a stream that is written piece by piece. */
+/** A file or stream that is written piece by piece. */
 class Report {
   tiles = 0
 
-  /** Use `open`. @param {Awaited<ReturnType<typeof openOutput>>} out */
+  /** Call `open` instead. @param {Awaited<ReturnType<typeof openOutput>>} out */
   constructor (out) {
     this.out = out
   }
@@ -23,9 +23,9 @@ class Report {
   discard () { return this.out.discard() }
 }
 
-/** One JSON object a line. */
+/** One JSON object per line. */
 export class ListReport extends Report {
-  /** @param {string} file @param {NodeJS.WritableStream} stdout what `-` means */
+  /** @param {string} file @param {NodeJS.WritableStream} stdout used if the file is `-` */
   static open = async (file, stdout) => new ListReport(await openOutput(file, stdout))
 
   /** @param {import('./changes.js').Change} change */
@@ -35,7 +35,7 @@ export class ListReport extends Report {
   }
 }
 
-/** A FeatureCollection as RFC 7946 has it, one polygon a tile. */
+/** A GeoJSON FeatureCollection (RFC 7946) with one polygon per tile. */
 export class GeoJsonReport extends Report {
   #begin
   #everyZoom
@@ -47,7 +47,7 @@ export class GeoJsonReport extends Report {
   /**
    * @param {string} file
    * @param {{name: string, everyZoom?: boolean, grid?: import('../../../core/grids/grid.js').Grid}} options everyZoom:
-   * polygons for the tiles of every zoom, not of the deepest alone; grid: of the tiles
+   * polygons for the tiles of all zooms, not only of the deepest one; grid: of the tiles
    */
   static open = async (file, options) => new GeoJsonReport(await AtomicFile.open(file), options)
 
@@ -59,7 +59,7 @@ export class GeoJsonReport extends Report {
     this.#everyZoom = everyZoom
   }
 
-  /** The zoom of the polygons, if all are of one. */
+  /** The zoom of the polygons, if all have the same one. */
   get zoom () {
     return this.#everyZoom || this.#deepest < 0 ? undefined : this.#deepest
   }
@@ -67,7 +67,7 @@ export class GeoJsonReport extends Report {
   /** @param {import('./changes.js').Change} change */
   async add (change) {
     const { z, x, y } = change
-    // zooms come in the order of ids, 10 before 9: only at the end is it known which is the deepest
+    // zooms come in the order of ids, 10 before 9: the deepest one is known only at the end
     if (!this.#everyZoom && z < this.#deepest) return
     if (!this.#everyZoom && z > this.#deepest) await this.#restart()
     this.#deepest = Math.max(z, this.#deepest)
@@ -102,11 +102,12 @@ export class GeoJsonReport extends Report {
 }
 
 /**
- * Features of vector tiles that differ, as a FeatureCollection. Written at the end: a feature may lie in several tiles.
+ * The differing features of vector tiles, as a FeatureCollection. It is written at the end, because a feature may be in
+ * several tiles.
  */
 export class FeatureReport extends Report {
   /**
-   * @param {string} file @param {NodeJS.WritableStream} stdout what `-` means
+   * @param {string} file @param {NodeJS.WritableStream} stdout used if the file is `-`
    * @param {{name: string, changes: import('./features.js').FeatureChanges}} options
    */
   static open = async (file, stdout, options) => new FeatureReport(await openOutput(file, stdout), options)

@@ -1,25 +1,25 @@
-// The changes of a store that are not yet in the trees: ids of tiles, from the change feed. Their number is limited:
-// beyond it, comparing everything is quicker.
+// The changes of a store that are not yet in the trees: ids of tiles from the change feed. Their number is limited.
+// With more changes it is faster to compare all tiles.
 import { isTileId, layerRange, pastRange, parseTileId, tileId, timeline } from '../../../core/index.js'
 import { describe } from '../../store/reader.js'
 
 export const changeDefaults = {
-  most: 200000, // ids kept, about 30 MB
-  page: 5000 // changes a request, when they are not followed
+  most: 200000, // ids in memory, about 30 MB
+  page: 5000 // changes per request, without following
 }
 
 /**
- * What has happened to a tile: the times of past versions that came, and whether anything was deleted.
+ * A change of a tile: the times of new past versions, and whether a document was deleted.
  * @typedef {{times: string[], deleted: boolean}} Change
  */
 
 export class Changes {
-  /** @type {Map<string, Change>} by ids of heads */
+  /** @type {Map<string, Change>} id of the head -> change */
   tiles = new Map()
   editions = false
-  /** Something was removed: a head may have gone and come back; the feed shows its last state only. */
+  /** There was a removal. A head may be deleted and created again, but the feed only shows its last state. */
   removals = false
-  /** There were more than can be kept. */
+  /** There were more than `most` changes. */
   overflow = false
 
   /** @param {string} layer @param {{selected: (z: number, x: number, y: number) => boolean, most?: number}} options */
@@ -44,7 +44,7 @@ export class Changes {
     if (this.selected(z, x, y)) this.#add(tileId(layer, z, x, y), { times: time === undefined ? [] : [time], deleted })
   }
 
-  /** A tile that changed in an unknown way. */
+  /** Adds a tile that changed in an unknown way. */
   addUnsure (id) {
     this.#add(id, { times: [], deleted: true })
   }
@@ -58,14 +58,14 @@ export class Changes {
     else this.overflow = true
   }
 
-  /** What is there now; what comes after it is kept apart. */
+  /** Returns the changes so far, and begins an empty list. */
   take () {
     const { tiles, editions, removals, overflow } = this
     Object.assign(this, { tiles: new Map(), editions: false, removals: false, overflow: false })
     return { tiles, editions, removals, overflow }
   }
 
-  /** Puts back what could not be done. */
+  /** Puts back changes that could not be written. */
   restore ({ tiles, editions, removals, overflow }) {
     for (const [id, change] of tiles) this.#add(id, change)
     this.editions ||= editions
@@ -75,10 +75,10 @@ export class Changes {
 }
 
 /**
- * Every change since a place, without waiting for more.
+ * Reads all changes since a place, without waiting for more.
  * @param {import('../../store/couch.js').Couch} couch @param {string | number} since
  * @param {{signal?: AbortSignal, onChange: (id: string, deleted: boolean) => void}} options
- * @returns {Promise<string | number>} how far that is
+ * @returns {Promise<string | number>} the place that was reached
  */
 export async function readChanges (couch, since, { signal, onChange }) {
   let reached = since
@@ -90,7 +90,7 @@ export async function readChanges (couch, since, { signal, onChange }) {
 }
 
 /**
- * Tiles with their newest versions, from the documents themselves, which are never behind as an index may be.
+ * Reads tiles with their newest versions, from the documents because an index may be behind.
  * @param {string[]} ids of heads
  * @param {AbortSignal} [signal]
  * @returns {Promise<import('./tiles.js').Tile[]>}
@@ -102,15 +102,15 @@ export async function readHeads (couch, ids, signal) {
 }
 
 /**
- * The same tiles with their past.
- * @param {import('./tiles.js').Tile[]} tiles read before: a head may have become a past version since
+ * Reads the past of tiles and adds it.
+ * @param {import('./tiles.js').Tile[]} tiles from readHeads: their heads may have become past versions since
  * @param {AbortSignal} [signal]
  * @returns {Promise<import('./tiles.js').Tile[]>}
  */
 export async function readPast (couch, tiles, signal) {
   const past = await couch.ranges(tiles.map(({ id }) => ({ ...pastRange(id), include_docs: true })), signal)
-  return tiles.map((tile, at) => {
-    const versions = past[at].flatMap(({ doc }) => doc?.type === 'tile' ? [describe(doc)] : [])
+  return tiles.map((tile, index) => {
+    const versions = past[index].flatMap(({ doc }) => doc?.type === 'tile' ? [describe(doc)] : [])
     return { ...tile, versions: timeline(/** @type {any} */ ([...versions, ...tile.versions])) }
   })
 }

@@ -1,20 +1,20 @@
 // Compares all trees with the layer, some tiles at a time, so that changes of the store can be written in between.
-// Both come column by column in the order of ids, and what the store does not have is removed from the trees.
+// Trees and layer are read column by column in the order of ids. Files without a tile in the store are removed.
 import path from 'node:path'
 import { selectorOf, tileId } from '../../../core/index.js'
 import { sharePromise } from '../../../core/promises.js'
 import { NUMBER, namesIn, readColumn } from '../../formats/names.js'
 
-export const CHUNK = 1000 // tiles a step
+export const CHUNK = 1000 // tiles per step
 
 /** @typedef {import('./trees.js').Tree} Tree */
 /**
- * rows: those the store has
+ * rows: the rows that the store has
  * @typedef {{z: number, x: number, rows: Set<number>, listed: Map<Tree, Promise<Map<number, string[]>>>}} Column
  */
 
 export class Comparison {
-  /** Tiles that were written for a change since this began: the list may be older. @type {Set<string>} */
+  /** Ids of tiles that were written for a change since the start: the list may be older. @type {Set<string>} */
   touched = new Set()
   #tiles
   #last = false
@@ -27,8 +27,8 @@ export class Comparison {
   /**
    * @param {import('../../store/index.js').Store} store @param {string} layer
    * @param {import('./tiles.js').TileWriter} writer @param {object} options
-   * @param {() => Tree[]} options.trees all there are
-   * @param {(tree: Tree) => boolean} options.check those to be looked at
+   * @param {() => Tree[]} options.trees returns all trees
+   * @param {(tree: Tree) => boolean} options.check selects the trees to compare
    * @param {import('../../../core/area.js').Area} [options.area]
    * @param {import('../../../core/grid.js').Zooms} [options.zooms]
    * @param {AbortSignal} [options.signal]
@@ -42,9 +42,9 @@ export class Comparison {
     this.#tiles = store.listTiles(layer, listing)
   }
 
-  /** @returns {Promise<{done: boolean, again: string[]}>} again: tiles that changed meanwhile */
+  /** @returns {Promise<{done: boolean, again: string[]}>} again: ids of tiles that changed meanwhile */
   async step () {
-    const chunk = await this.#take()
+    const chunk = await this.#takeTiles()
     const trees = this.trees()
     const check = trees.filter(this.check)
     const toUpdate = []
@@ -55,21 +55,21 @@ export class Comparison {
       if (!this.touched.has(tile.id)) toUpdate.push({ tile, column })
     }
     const columns = new Map(toUpdate.map(({ tile, column }) => [tile, column]))
-    const again = await this.writer.update(toUpdate.map(({ tile }) => tile), trees, {
+    const changedIds = await this.writer.update(toUpdate.map(({ tile }) => tile), trees, {
       check,
-      names: (tree, tile) => this.#names(tree, tile, columns.get(/** @type {any} */ (tile)))
+      names: (tree, tile) => this.#namesOf(tree, tile, columns.get(/** @type {any} */ (tile)))
     })
     if (this.#last && this.#column) ended.push(this.#column)
     for (const column of ended) await this.#endColumn(column, check)
     if (this.#last) await this.#endZooms(check)
-    return { done: this.#last, again }
+    return { done: this.#last, again: changedIds }
   }
 
   async close () {
     await this.#tiles.return(undefined)
   }
 
-  async #take () {
+  async #takeTiles () {
     const chunk = []
     while (chunk.length < CHUNK && !this.#last) {
       const { done, value } = await this.#tiles.next()
@@ -88,20 +88,20 @@ export class Comparison {
   }
 
   /** @param {Tree} tree @param {{y: number}} tile @param {Column | undefined} column */
-  async #names (tree, { y }, column) {
+  async #namesOf (tree, { y }, column) {
     if (!column) return []
     const { z, x } = column
-    const filesByRow = await sharePromise(column.listed, tree, () => this.#list(tree, z, x))
+    const filesByRow = await sharePromise(column.listed, tree, () => this.#listColumn(tree, z, x))
     return filesByRow.get(y) ?? []
   }
 
-  #list ({ root }, z, x) {
+  #listColumn ({ root }, z, x) {
     return readColumn(path.join(root, `${z}`, `${x}`))
   }
 
   async #endColumn ({ z, x, rows, listed }, check) {
     for (const tree of check) {
-      await this.#removeOthers(tree, z, x, await (listed.get(tree) ?? this.#list(tree, z, x)), rows)
+      await this.#removeOthers(tree, z, x, await (listed.get(tree) ?? this.#listColumn(tree, z, x)), rows)
     }
     if (!this.#zooms.has(z)) {
       await this.#endZoom(check)
@@ -110,17 +110,17 @@ export class Comparison {
     this.#columns.add(`${z}/${x}`)
   }
 
-  async #removeOthers (tree, z, x, found, rows) {
-    for (const [y, files] of found) {
+  async #removeOthers (tree, z, x, filesByRow, rows) {
+    for (const [y, files] of filesByRow) {
       if (rows.has(y) || this.touched.has(tileId(this.layer, z, x, y))) continue
-      // what is not asked for any more may well be in the store
+      // a tile outside the selection may still be in the store
       for (const file of files) {
         await (this.selected(z, x, y) ? this.writer.removeUnknown(file, tree) : this.writer.remove(file, tree))
       }
     }
   }
 
-  /** Columns that the trees have and the store has not, of the zoom before. */
+  /** Removes the columns of the last zoom that the store does not have. */
   async #endZoom (check) {
     const [z] = [...this.#zooms].slice(-1)
     if (z !== undefined) for (const tree of check) await this.#removeColumns(tree, z)
@@ -139,7 +139,7 @@ export class Comparison {
   async #removeColumns (tree, z) {
     for (const x of await namesIn(path.join(tree.root, `${z}`))) {
       if (NUMBER.test(x) && !this.#columns.has(`${z}/${x}`)) {
-        await this.#removeOthers(tree, z, +x, await this.#list(tree, z, +x), new Set())
+        await this.#removeOthers(tree, z, +x, await this.#listColumn(tree, z, +x), new Set())
       }
     }
   }

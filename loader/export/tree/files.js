@@ -1,46 +1,46 @@
-// Changes files of a tree, each in one step: readers see the old file or the new one.
+// Changes the files of a tree. Each change is one step: readers see the old file or the new one.
 //
-// Nothing is forced to the disk: a tree is a copy, and that would cost more than all the rest. After a power failure
-// the state is of another start of the system (see state.js), and every file is compared with the store again.
+// Files are not synced to the disk, because a tree is a copy and syncing would take most of the time. After a power
+// failure the state has the id of an earlier boot (see state.js), and every file is compared with the store again.
 import { copyFile, link, lstat, mkdir, open, rename, rmdir, symlink, unlink, utimes } from 'node:fs/promises'
 import path from 'node:path'
 import { ifMissing, isOwnFolder } from '../../formats/files.js'
 
-/** Where a hard link cannot be: across devices, at the most links of a file, on file systems that have none. */
+/** Errors of a hard link that is not possible: other device, too many links, or a file system without links. */
 const NO_LINK = new Set(['EXDEV', 'EMLINK', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 
-const KEPT = 10_000 // folders that are remembered
-const ATTEMPTS = 5 // at a folder that another process removes because it was empty
+const KEPT = 10_000 // checked folders in memory
+const ATTEMPTS = 5 // at a change whose folder another process removes because it is empty
 
 export class Files {
   #counter = 0
-  /** Folders that are no links. @type {Set<string>} */
-  #own = new Set()
+  /** Folders that are known to be no links. @type {Set<string>} */
+  #checked = new Set()
 
   /**
-   * @param {string} tmp a folder of the same file system that nothing else uses
-   * @param {string} top the folder of all that is changed
+   * @param {string} tmp a folder of the same file system for temporary files only
+   * @param {string} top the folder that contains all changed files
    */
   constructor (tmp, top) {
     this.tmp = tmp
     this.top = top
   }
 
-  /** Throws if a folder, or one that it is in, is a link. */
-  async #enter (folder) {
-    if (folder === this.top || this.#own.has(folder)) return
-    await this.#enter(path.dirname(folder))
-    if (this.#own.size >= KEPT) this.#own.clear()
-    if (await isOwnFolder(folder)) this.#own.add(folder)
+  /** Throws if a folder, or one of its parents, is a link. */
+  async #checkFolder (folder) {
+    if (folder === this.top || this.#checked.has(folder)) return
+    await this.#checkFolder(path.dirname(folder))
+    if (this.#checked.size >= KEPT) this.#checked.clear()
+    if (await isOwnFolder(folder)) this.#checked.add(folder)
   }
 
-  #temporary () {
+  #temporaryName () {
     return path.join(this.tmp, `${process.pid}-${this.#counter++}`)
   }
 
-  /** A new file, not yet anywhere. @param {string} time its modification time */
+  /** Writes a temporary file, for `move`. @param {string} time its modification time */
   async write (bytes, time) {
-    const file = this.#temporary()
+    const file = this.#temporaryName()
     const handle = await open(file, 'wx', 0o644)
     try {
       await handle.writeFile(bytes)
@@ -48,42 +48,42 @@ export class Files {
       await handle.close()
     }
     const date = new Date(time)
-    await utimes(file, date, date) // as dates: of numbers below 0, Node makes the present
+    await utimes(file, date, date) // as dates because Node uses the present time for negative numbers
     return file
   }
 
-  /** Puts a new file where it belongs, in place of what is there. */
+  /** Moves a temporary file to its final name. Replaces an existing file. */
   async move (file, target) {
-    await this.#enter(path.dirname(target))
-    await into(target, () => rename(file, target))
+    await this.#checkFolder(path.dirname(target))
+    await inFolder(target, () => rename(file, target))
   }
 
-  /** The same file under another name, in place of what is there. @returns {Promise<boolean>} false: it is a copy */
+  /** Gives a file another name, which may exist. @returns {Promise<boolean>} false: it is a copy */
   async link (file, target) {
-    await this.#enter(path.dirname(target))
+    await this.#checkFolder(path.dirname(target))
     try {
-      await into(target, () => link(file, target))
+      await inFolder(target, () => link(file, target))
       return true
     } catch (error) {
       if (error.code !== 'EEXIST' && !NO_LINK.has(error.code)) throw error
     }
-    const temporary = this.#temporary()
+    const temporary = this.#temporaryName()
     const linked = await linkOrCopy(file, temporary)
-    await into(target, () => rename(temporary, target))
-    await unlink(temporary).catch(ifMissing) // renaming one name of a file to another of its names does nothing
+    await inFolder(target, () => rename(temporary, target))
+    await unlink(temporary).catch(ifMissing) // rename does nothing if both names are the same file
     return linked
   }
 
-  /** @param {string} to relative to the folder of the link */
-  async symlink (to, target) {
-    const temporary = this.#temporary()
-    await symlink(to, temporary)
+  /** @param {string} destination relative to the folder of the link */
+  async symlink (destination, target) {
+    const temporary = this.#temporaryName()
+    await symlink(destination, temporary)
     await rename(temporary, target)
   }
 
-  /** Removes a file and the folders that are empty then, but not the one they are in. */
+  /** Removes a file and the folders below `root` that are empty then. */
   async remove (file, root) {
-    await this.#enter(path.dirname(file))
+    await this.#checkFolder(path.dirname(file))
     await unlink(file).catch(ifMissing)
     await prune(path.dirname(file), root)
   }
@@ -102,7 +102,7 @@ async function linkOrCopy (file, target) {
   return false
 }
 
-async function into (target, action) {
+async function inFolder (target, action) {
   for (let attempt = 1; ; attempt++) {
     try {
       return await action()
@@ -113,14 +113,14 @@ async function into (target, action) {
   }
 }
 
-/** Removes empty folders from here up to a folder that stays. */
+/** Removes empty folders, from `dir` upwards to `root`, which stays. */
 export async function prune (dir, root) {
-  for (let at = dir; at !== root && at.startsWith(root); at = path.dirname(at)) {
+  for (let folder = dir; folder !== root && folder.startsWith(root); folder = path.dirname(folder)) {
     try {
-      await rmdir(at)
+      await rmdir(folder)
     } catch (error) {
       if (error.code === 'ENOENT') continue
-      return // it is not empty
+      return // the folder is not empty
     }
   }
 }

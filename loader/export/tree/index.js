@@ -1,5 +1,5 @@
-// Exports a layer as files that a web server serves by itself: the present, and every edition. A tile that did not
-// change between editions is one file with several names.
+// Exports a layer as files that a web server can serve: the present and every edition. A tile that did not change
+// between editions is one file with several names. `tilecouch export --tree` uses it.
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { checkLayer, gridOf } from '../../../core/index.js'
@@ -17,22 +17,22 @@ export { nginxConfig, writeNginxConfig } from './nginx.js'
 /**
  * @typedef {object} TreeOptions
  * @property {import('../../../core/area.js').Area} [area] only tiles that touch it
- * @property {import('../../../core/grid.js').Zooms} [zooms] only these
- * @property {boolean} [editions] the past as well (true)
- * @property {boolean} [follow] goes on until the signal
- * @property {boolean} [force] takes over folders of these names that something else has written
- * @property {boolean} [permission] although the terms of the layer's upstream forbid archives
+ * @property {import('../../../core/grid.js').Zooms} [zooms] only tiles of these zooms
+ * @property {boolean} [editions] also the editions (true)
+ * @property {boolean} [follow] continues until the signal
+ * @property {boolean} [force] takes over folders of these names that another program has written
+ * @property {boolean} [permission] exports although the terms of the layer's upstream forbid archives
  * @property {AbortSignal} [signal]
  * @property {(tally: import('./tiles.js').Tally) => void} [onProgress]
  * @property {(state: {state: 'comparing' | 'following' | 'away', error?: string, reason?: string}) => void} [onState]
  *   when following
  * @property {(name: string, there: boolean) => void} [onTree] called when the tree of an edition appears or disappears
- * @property {number} [mostChanges] tiles kept in mind that have changed; beyond that everything is compared
+ * @property {number} [mostChanges] changed tiles in memory; with more, all tiles are compared
  * @property {Partial<import('./writer.js').treeDefaults>} [limits]
  *
  * @typedef {import('./tiles.js').Tally & {layer: string, folder: string, trees: string[], links: string[], failures:
  *   any[]}} TreeSummary
- *   trees: names of folders; links: names of links to them
+ *   trees: names of folders; links: names of links to these folders
  */
 
 /**
@@ -66,7 +66,7 @@ export async function exportTree (store, layer, folder, options = {}) {
     try {
       await writer.run({ follow, adopted })
     } catch (error) {
-      // asked to stop following is how following ends
+      // following always ends with ABORTED
       if (error.code !== 'ABORTED' || !follow || !writer.isComplete) throw error
     }
     return await summaryOf(paths, writer)
@@ -87,7 +87,7 @@ async function summaryOf (paths, { tileWriter: { tally, failures } }) {
   return { layer, folder, trees: [...present ? [layer] : [], ...names(trees)], links: names(links), ...tally, failures }
 }
 
-/** Whether anything has these names that no earlier run wrote. @param {Paths} paths */
+/** Whether there are files of these names that no earlier run has written. @param {Paths} paths */
 async function isUnknown (paths) {
   if (await readState(paths.state)) return false
   const { present, trees, links } = await paths.look()

@@ -1,5 +1,5 @@
-// The configuration of an nginx that serves trees, for the http block. deploy/nginx/files.conf is made with the
-// defaults and a gateway. The answers are those of the gateway: see server/gateway/routes/tile.js.
+// Makes the configuration of an nginx that serves trees, for the http block. deploy/nginx/files.conf is made with the
+// defaults and a gateway. nginx gives the same answers as the gateway: see server/gateway/routes/tile.js.
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { TilecouchError } from '../../errors.js'
@@ -9,14 +9,14 @@ import { namesIn } from '../../formats/names.js'
 import { HIDDEN } from './paths.js'
 
 export const nginxDefaults = {
-  listen: '80', // as nginx has it: a port, or an address and a port
+  listen: '80', // in nginx syntax: a port, or an address and a port
   serverName: '_', // host names, separated by spaces; _ for any
   root: '/srv/tiles', // the folder of the trees
-  maxAge: 300, // seconds clients keep a tile that may change; less for layers whose ttl is shorter
-  staleWhileRevalidate: 86400, // seconds after that for which they may show it while they ask
+  maxAge: 300, // seconds that clients keep a tile that may change; less for layers with a shorter ttl
+  staleWhileRevalidate: 86400, // seconds after maxAge for which they may show it while they ask for a new one
   staleIfError: 604800, // seconds for which they may show it when no server answers
-  missingAge: 60, // seconds clients remember that there is no tile
-  origin: '*' // pages that may read
+  missingAge: 60, // seconds that clients remember a missing tile
+  origin: '*' // origin of pages that may read
 }
 
 const EXPOSED = 'Accept-Ranges, Content-Range, ETag, Retry-After, X-Tilecouch-Cache, X-Tilecouch-Time'
@@ -26,17 +26,16 @@ const TILE = '/[a-z0-9][a-z0-9_-]{0,62}(?:@[0-9TZ:-]+)?/[0-9]{1,2}/[0-9]{1,10}/[
 
 /**
  * @param {Partial<typeof nginxDefaults> & {gateway?: string, layers?: {layer: string, ttl?: number}[]}} [options]
- *   gateway: URL of the
- *   server that answers what is not in the trees
+ *   gateway: URL of the server that answers requests for files that are not in the trees
  */
-export function nginxConfig ({ gateway, layers = [], ...given } = {}) {
-  const options = { ...nginxDefaults, ...given }
+export function nginxConfig ({ gateway, layers = [], ...nonDefaults } = {}) {
+  const options = { ...nginxDefaults, ...nonDefaults }
   const passed = gateway === undefined ? undefined : parseGateway(gateway)
   const missing = passed ? '@gateway' : '@missing'
-  const others = passed ? ', and passes on what is not in them to the gateway' : ''
+  const gatewayNote = passed ? ', and passes on what is not in them to the gateway' : ''
   const tilesOf = ({ layer, age }) => `    "~^/${layer}[@/]" "${steady(options, age)}"; # its tiles expire\n`
   const gap = ' '.repeat(Math.max(1, 24 - (passed?.server.length ?? 0)))
-  return `# nginx serves exported trees of tiles from disk${others}.
+  return `# nginx serves exported trees of tiles from disk${gatewayNote}.
 # Made by: tilecouch export LAYER FOLDER --tree --nginx FILE${passed ? ' --gateway URL' : ''}
 #
 # For the http block: copy it to /etc/nginx/conf.d/tilecouch.conf and adapt the lines with an arrow.
@@ -193,7 +192,7 @@ const steady = ({ staleWhileRevalidate, staleIfError }, age) => `public, max-age
   (staleWhileRevalidate > 0 ? `, stale-while-revalidate=${staleWhileRevalidate}` : '') +
   (staleIfError > 0 ? `, stale-if-error=${staleIfError}` : '')
 
-/** A file does not show how old a tile is within its ttl: clients keep it no longer than the ttl. */
+/** Layers whose ttl is shorter than maxAge. A file does not show its age, so clients keep it at most for the ttl. */
 const shortLived = (layers, { maxAge }) =>
   layers.flatMap(({ layer, ttl }) => ttl && ttl < maxAge ? [{ layer, age: ttl }] : [])
 
@@ -209,7 +208,7 @@ function parseGateway (value) {
   }
 }
 
-/** nginx reads every dollar as a variable, and has no way to escape it. */
+/** The value of `root`. nginx reads every dollar sign as a variable and cannot escape it. */
 function rootOf (folder) {
   const root = path.resolve(folder)
   if (/["\\$\p{Cc}]/u.test(root)) {
@@ -230,8 +229,8 @@ function word (value, option) {
 }
 
 /**
- * Writes the configuration of a layer and of all layers with trees in the folder. A file that somebody edited is
- * replaced only with `force`.
+ * Writes the configuration for a layer and all layers with trees in the folder. A file that was edited is replaced only
+ * with `force`.
  * @param {import('../../store/index.js').Store} store
  * @param {string} layer
  * @param {string} folder
@@ -243,9 +242,9 @@ export async function writeNginxConfig (store, layer, folder, { file, gateway, f
   const layers = (await store.layers()).filter(doc => doc.layer === layer || names.includes(doc.layer))
   const content = nginxConfig({ root: folder, gateway, layers })
   await writingTo(file, async () => {
-    const before = await readFile(file, 'utf8').catch(ifMissing)
-    if (before === content) return
-    if (before !== undefined && !force) {
+    const oldContent = await readFile(file, 'utf8').catch(ifMissing)
+    if (oldContent === content) return
+    if (oldContent !== undefined && !force) {
       throw new TilecouchError('TARGET_EXISTS', { value: file, why: 'it has been edited' })
     }
     await replaceFile(file, content)

@@ -1,7 +1,7 @@
-// Where everything is in a folder of trees. What is no tree lies in a hidden folder:
+// The paths in a folder of trees. Everything except trees is in a hidden folder:
 //
 //   osm/…  osm@2024-03-01T00:00:00Z/…  osm@2024 -> osm@2024-03-01T00:00:00Z     trees and links
-//   .tilecouch/osm.json       up to where the changes of the store are in the trees
+//   .tilecouch/osm.json       the place in the change feed that the trees have reached
 //   .tilecouch/osm.lock       the process that writes them
 //   .tilecouch/osm/tmp        files that are being written
 //   .tilecouch/osm/new        unfinished trees
@@ -27,7 +27,7 @@ export class Paths {
     this.trash = path.join(this.hidden, layer, 'trash')
   }
 
-  /** @param {string} [time] exact or a period; the present without one */
+  /** @param {string} [time] exact or a period; by default the present */
   tree (time) {
     return path.join(this.folder, formatReference(this.layer, time))
   }
@@ -37,16 +37,16 @@ export class Paths {
     return path.join(this.unfinished, formatReference(this.layer, time))
   }
 
-  /** Folders that must be there, without what a process that was killed left in them. */
+  /** Creates the folders, and removes files that a killed process left in them. */
   async prepare () {
     for (const dir of [this.tmp, this.trash]) await rm(dir, { recursive: true, force: true })
     for (const dir of [this.tmp, this.trash, this.unfinished]) await mkdir(dir, { recursive: true })
   }
 
   /**
-   * What the folder has of this layer.
-   * @returns {Promise<{present: boolean, trees: string[], links: string[]}>} trees: exact times; links: periods,
-   *   whatever they lead to
+   * Lists the trees and links of the layer in the folder.
+   * @returns {Promise<{present: boolean, trees: string[], links: string[]}>} trees: exact times; links: periods, with
+   *   any destination
    */
   async look () {
     const contents = { present: false, trees: /** @type {string[]} */ ([]), links: /** @type {string[]} */ ([]) }

@@ -1,5 +1,5 @@
-// What is kept beside a tree from one run to the next: up to where the changes of the store are in it (it may be behind
-// the files, never ahead of them), and which times no new file may have.
+// The state of a tree, which one run stores for the next: the place in the change feed that the tree has reached, and
+// the times that no new file may have. The place may be behind the files, but never ahead of them.
 import { readFile } from 'node:fs/promises'
 import os from 'node:os'
 import { toSeconds } from '../../../core/index.js'
@@ -7,19 +7,19 @@ import { jsonOf } from '../../../core/values.js'
 import { ifMissing } from '../../formats/files.js'
 import { replaceFile } from '../../formats/atomic-file.js'
 
-const MOST = 2000 // spent times that are remembered; beyond those files have the moment at which they are written
+const MOST = 2000 // spent times in memory; if there are more, new files get the time of writing
 
 /**
  * @typedef {object} TreeState
  * @property {import('../../store/follow.js').FeedPosition} place
- * @property {boolean} whole every tree is what the store was at that place
- * @property {string} selection what of the layer is in the trees
- * @property {string} store which one it is of; empty: unknown
+ * @property {boolean} whole every tree matches the store at that place
+ * @property {string} selection the exported part of the layer
+ * @property {string} store its identity; empty: unknown
  * @property {number[]} [spent] times that no new file may have, in seconds since 1970
- * @property {string} boot the start of the system that this was written in
+ * @property {string} boot id of the boot during which this was written
  */
 
-/** @returns {Promise<TreeState | undefined>} nothing when it is missing or damaged */
+/** @returns {Promise<TreeState | undefined>} undefined if it is missing or damaged */
 export async function readState (file) {
   const state = jsonOf(await readFile(file, 'utf8').catch(ifMissing) ?? '')
   const { since, identity } = state?.place ?? {}
@@ -31,12 +31,12 @@ export async function writeState (file, state, tmp) {
   await replaceFile(file, JSON.stringify(state, null, 2) + '\n', { temporary: `${tmp}/place-${process.pid}` })
 }
 
-/** What of a layer is exported, as a text that is the same for the same. */
+/** The exported part of a layer as a text. Equal parts have equal texts. */
 export function selectionOf ({ area, zooms, editions }) {
   return JSON.stringify({ zooms: zooms ?? null, area: area?.key ?? null, editions })
 }
 
-/** Which start of the system this is. What was written under another one may not have reached the disk. */
+/** The id of this boot of the system. Files of an earlier boot may not have reached the disk. */
 export async function bootOf () {
   try {
     return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
@@ -46,16 +46,16 @@ export async function bootOf () {
 }
 
 /**
- * The times of files. A file has that of its version, and web servers compare nothing else to know whether a cached
- * image is still valid. So the time of a replaced image is spent: a new file gets the next second.
+ * The times of files. A file has the time of its version, and web servers only compare that to decide whether a cached
+ * image is valid. Therefore the time of a replaced image is spent: a new file gets the next second.
  */
 export class FileTimes {
   /** Seconds since 1970. @type {Set<number>} */
   #spent = new Set()
-  /** Whether there is anything to write. */
+  /** Whether the list has to be written. */
   isChanged = false
 
-  /** @param {unknown} list as it was kept */
+  /** @param {unknown} list of the stored state */
   open (list) {
     for (const second of Array.isArray(list) ? list : []) if (Number.isInteger(second)) this.#spent.add(second)
   }
@@ -68,7 +68,7 @@ export class FileTimes {
     return this.#spent.size >= MOST
   }
 
-  /** The time of a new file of a version. @param {string} time of the version */
+  /** The time for a new file of a version. @param {string} time of the version */
   next (time) {
     let second = this.#isFull ? Math.max(toSeconds(time), Math.floor(Date.now() / 1000)) : toSeconds(time)
     while (this.#spent.has(second)) second++
@@ -85,14 +85,14 @@ export class FileTimes {
     return true
   }
 
-  /** Whether a file is surely of a version later than a time. */
+  /** Whether a file certainly belongs to a version later than a time. */
   isLater (mtime, time) {
     let second = mtime / 1000
     while (this.#spent.has(second - 1)) second--
     return !this.#isFull && second > toSeconds(time)
   }
 
-  /** @param {number} mtime of a file whose image is no more */
+  /** @param {number} mtime of a file whose image no longer exists */
   spend (mtime) {
     const second = mtime / 1000
     if (!Number.isInteger(second) || this.#spent.has(second) || this.#isFull) return

@@ -1,8 +1,8 @@
-// The trees of a layer: the present and one for each edition, and links for periods. A new tree is built in a hidden
-// folder and appears when it is complete; a link is replaced at once.
+// The trees of a layer: one of the present, one for each edition, and links for periods. A new tree is built in a
+// hidden folder and moved to its place when it is complete. A link is replaced in one step.
 //
-// A period such as 2024 or 2024-03 is a link to the tree of its last edition. Where the map changed in it after that
-// edition, no tree is right, and there is no link: the gateway answers.
+// A period such as 2024 or 2024-03 is a link to the tree of its last edition. If the map changed in the period after
+// that edition, no tree is right and there is no link: the gateway answers.
 import { mkdir, readlink, rename, rm, unlink } from 'node:fs/promises'
 import path from 'node:path'
 import { AFTER, addSeconds, endOf, formatReference, isExactTime } from '../../../core/index.js'
@@ -12,25 +12,25 @@ import { namesIn } from '../../formats/names.js'
 
 /**
  * @typedef {{time?: string, root: string, complete: boolean}} Tree
- *   time: none for the present; complete: at its final place
+ *   time: undefined for the present; complete: the tree is at its final place
  * @typedef {{time: string, finished?: string}} Edition
  * @typedef {{name: string, time: string, end: string}} Period
- *   name: 2024-03; time: of the last edition in it; end: its last second
+ *   name: such as 2024-03; time: of the last edition in it; end: its last second
  */
 
 export class Trees {
-  /** The present first, then the past, oldest first. @type {Tree[]} */
+  /** The present first, then the editions, oldest first. @type {Tree[]} */
   list = []
-  /** Periods with a link, or without one because no tree is right for them. @type {Map<string, Period>} */
+  /** The periods that have a link. @type {Map<string, Period>} */
   #periods = new Map()
-  #editions = new Set() // times of all of them, finished or not
+  #editions = new Set() // times of all editions, finished or not
   #removals = new Set()
 
   /**
    * @param {import('../../store/index.js').Store} store @param {import('./paths.js').Paths} paths
    * @param {import('./files.js').Files} files
-   * @param {{editions: boolean, onTree?: (name: string, there: boolean) => void}} options editions: the past as well;
-   *   onTree: called when one appears or disappears
+   * @param {{editions: boolean, onTree?: (name: string, there: boolean) => void}} options editions: not only the
+   *   present; onTree: called when a tree appears or disappears
    */
   constructor (store, paths, files, { editions, onTree }) {
     this.store = store
@@ -38,23 +38,23 @@ export class Trees {
     this.files = files
     this.past = editions
     this.onTree = onTree
-    /** Called before the tree of a removed edition goes. @type {(time: string) => Promise<void>} */
+    /** Called before the tree of a removed edition is removed. @type {(time: string) => Promise<void>} */
     this.onEnd = async () => {}
   }
 
-  /** The trees without their final places. */
+  /** The trees that are not complete. */
   get unfinished () {
     return this.list.filter(tree => !tree.complete)
   }
 
-  /** Looks which editions there are. Trees of others are removed, new ones begun. */
+  /** Reads the editions. Removes trees without an edition, and begins trees of new editions. */
   async arrange () {
     const { paths } = this
     const { trees: existing } = await paths.look()
     const editions = this.past ? (await this.store.editions(paths.layer)).filter(({ time }) => isExactTime(time)) : []
     this.#editions = new Set(editions.map(({ time }) => time))
     const times = treeTimes(/** @type {any} */ (editions), existing)
-    // links first: none of them ever leads nowhere
+    // links first, so that no link leads to a missing tree
     const periods = periodsOf(times.filter(time => existing.includes(time)))
     await this.#link(periods)
     for (const time of existing) {
@@ -73,11 +73,11 @@ export class Trees {
       : { time, root: paths.unfinishedTree(time), complete: false })]
   }
 
-  /** The new trees are complete: from now on they are found. */
+  /** Moves the new trees, which are complete, to their places. */
   async finish () {
     for (const tree of this.unfinished) {
       const target = this.paths.tree(tree.time)
-      await mkdir(tree.root, { recursive: true }) // of an edition that shows nothing
+      await mkdir(tree.root, { recursive: true }) // missing if the edition has no tiles
       await rename(tree.root, target)
       Object.assign(tree, { root: target, complete: true })
       this.onTree?.(path.basename(target), true)
@@ -86,47 +86,48 @@ export class Trees {
   }
 
   /**
-   * Versions that are of no edition make trees wrong for the rest of their period: removes those links before.
-   * @param {Set<string>} times of versions that are about to be shown
+   * Removes links of periods that become wrong. A version without an edition makes the tree wrong for the rest of the
+   * period.
+   * @param {Set<string>} times of versions that will be written to the trees
    */
   async unlinkWrong (times) {
-    if (!this.#wrongAfter(times).length) return
-    await this.arrange() // their edition may be new, and not heard of yet
-    for (const { name } of this.#wrongAfter(times)) await this.#unlink(name)
+    if (!this.#periodsWrongAfter(times).length) return
+    await this.arrange() // their edition may be new and not read yet
+    for (const { name } of this.#periodsWrongAfter(times)) await this.#unlink(name)
   }
 
   /** @param {Period[]} periods */
   async #link (periods) {
-    const right = await this.#right(periods)
+    const rightPeriods = await this.#rightPeriods(periods)
     const { links } = await this.paths.look()
-    for (const name of links) if (!right.has(name)) await this.#unlink(name)
-    for (const [name, { time }] of right) {
-      const to = formatReference(this.paths.layer, time)
+    for (const name of links) if (!rightPeriods.has(name)) await this.#unlink(name)
+    for (const [name, { time }] of rightPeriods) {
+      const destination = formatReference(this.paths.layer, time)
       const target = this.paths.tree(name)
-      if (await leadsTo(target) !== to) await this.files.symlink(to, target)
+      if (await destinationOf(target) !== destination) await this.files.symlink(destination, target)
     }
-    this.#periods = right
+    this.#periods = rightPeriods
   }
 
   async #unlink (name) {
     this.#periods.delete(name)
     const target = this.paths.tree(name)
-    if (await leadsTo(target) !== undefined) await unlink(target)
+    if (await destinationOf(target) !== undefined) await unlink(target)
   }
 
-  /** Those periods after whose last edition nothing changed but by editions that are still being loaded. */
-  async #right (periods) {
+  /** The periods in which only unfinished editions changed the layer after the last edition. */
+  async #rightPeriods (periods) {
     const { layer } = this.paths
-    const open = periods.filter(({ time, end }) => time < end) // CouchDB refuses a range in which nothing can be
+    const candidates = periods.filter(({ time, end }) => time < end) // CouchDB refuses an empty range
     const limit = this.#editions.size + 1
-    const rows = await this.store.couch.queries(BY_TIME, open.map(({ time, end }) => (
+    const rows = await this.store.couch.queries(BY_TIME, candidates.map(({ time, end }) => (
       { startkey: [layer, addSeconds(time, 1)], endkey: [layer, end, AFTER], group_level: 2, limit }
     )))
-    const wrong = new Set(open.filter((_, at) => !rows[at].every(({ key }) => this.#editions.has(key[1]))))
+    const wrong = new Set(candidates.filter((_, index) => !rows[index].every(({ key }) => this.#editions.has(key[1]))))
     return new Map(periods.filter(period => !wrong.has(period)).map(period => [period.name, period]))
   }
 
-  /** Moves it away at once; its files are removed meanwhile, or when the next process starts. */
+  /** Moves a tree away. Its files are removed in the background, or when the next process starts. */
   async #discard (dir) {
     const aside = path.join(this.paths.trash, `${Date.now()}-${path.basename(dir)}`)
     await rename(dir, aside)
@@ -135,10 +136,10 @@ export class Trees {
     this.#removals.add(removal)
   }
 
-  /** Whether one of these times may make a link wrong. @param {Set<string>} times */
-  #wrongAfter (times) {
-    const others = [...times].filter(time => !this.#editions.has(time))
-    return [...this.#periods.values()].filter(period => others.some(time => isWrongAfter(time, period)))
+  /** The periods whose link one of these times makes wrong. @param {Set<string>} times */
+  #periodsWrongAfter (times) {
+    const timesWithoutEdition = [...times].filter(time => !this.#editions.has(time))
+    return [...this.#periods.values()].filter(period => timesWithoutEdition.some(time => isWrongAfter(time, period)))
   }
 
   async close () {
@@ -146,8 +147,8 @@ export class Trees {
   }
 }
 
-/** Where a link leads; nothing when it is missing. A folder of that name is not ours. */
-async function leadsTo (target) {
+/** The destination of a link, or undefined if it is missing. Throws if it is not a link. */
+async function destinationOf (target) {
   try {
     return await readlink(target)
   } catch (error) {
@@ -160,10 +161,10 @@ async function leadsTo (target) {
 }
 
 /**
- * The times of the trees. A tree that is there stays as long as its edition does: loading an edition again makes it
- * unfinished for a while, and takes nothing away.
+ * The times of the trees. An existing tree stays as long as its edition exists: an edition that is loaded again is
+ * unfinished for a while, but keeps its tree.
  * @param {Edition[]} editions
- * @param {Iterable<string>} existing times of trees that are there
+ * @param {Iterable<string>} existing times of existing trees
  * @returns {string[]} ascending
  */
 export function treeTimes (editions, existing) {
@@ -171,7 +172,7 @@ export function treeTimes (editions, existing) {
   return editions.filter(({ time, finished }) => finished || existingTimes.has(time)).map(({ time }) => time).sort()
 }
 
-/** The periods that have an edition in them. @param {string[]} times of the trees, ascending @returns {Period[]} */
+/** The periods that contain an edition. @param {string[]} times of the trees, ascending @returns {Period[]} */
 export function periodsOf (times) {
   const periods = new Map()
   for (const time of times) {
@@ -183,5 +184,5 @@ export function periodsOf (times) {
   return [...periods.values()]
 }
 
-/** Whether a change at a time makes the tree of a period's last edition wrong for the end of the period. */
+/** Whether a change at a time makes the tree of a period's last edition wrong for the period. */
 export const isWrongAfter = (time, period) => time > period.time && time <= period.end

@@ -1,5 +1,5 @@
-// Brings the trees of a layer to what the store is, and keeps them there. One thing is done at a time: a round of
-// changes, or a step of a comparison of everything. What is read later is written later, so no file goes back in time.
+// Updates the trees of a layer to the state of the store, and keeps them up to date. It does one step at a time: a
+// round of changes, or a part of the comparison of all tiles. Later reads are written later, so no file becomes older.
 import path from 'node:path'
 import pMap from 'p-map'
 import { chunks } from '../../../core/lists.js'
@@ -16,18 +16,18 @@ import { TileWriter } from './tiles.js'
 import { Trees } from './trees.js'
 
 export const treeDefaults = {
-  gather: 150, // milliseconds for which changes are gathered: those of one load come together
-  round: 500, // tiles read and written at once
-  looks: 16, // tiles whose files are looked at, at once
-  look: 1000, // milliseconds between two looks at how it goes, when nothing happens
-  heartbeat: followDefaults.heartbeat, // milliseconds between two signs of life of the store
-  keepEvery: 10000, // milliseconds after which the state is written although nothing of the layer has changed
-  longestWait: 5000, // milliseconds between two tries while the store is away
-  mostTouched: 500000, // tiles that may change during a comparison; then changes wait for its end
-  mostMissing: 5 // rounds in which a version that is listed may be nowhere, before it is left out
+  gather: 150, // milliseconds for which changes are collected: the changes of a load come together
+  round: 500, // tiles per round
+  looks: 16, // tiles whose files are checked at the same time
+  look: 1000, // milliseconds between two steps without changes
+  heartbeat: followDefaults.heartbeat, // milliseconds between two heartbeats of the store
+  keepEvery: 10000, // milliseconds after which the state is written without a change of the layer
+  longestWait: 5000, // milliseconds between two tries while the store is unreachable
+  mostTouched: 500000, // tiles that may change during a comparison; more changes wait for its end
+  mostMissing: 5 // rounds in which a listed version may be missing, before it is left out
 }
 
-/** Errors that pass: the store is waited for. A missing layer may come back, and its trees may be the last copy. */
+/** Errors after which it tries again. A missing layer may come back, and its trees may be the last copy. */
 const PASSING = new Set([
   'UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'DATABASE_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN',
   'INDEX_MISSING', 'LAYER_NOT_FOUND'
@@ -36,22 +36,22 @@ const PASSING = new Set([
 export class TreeWriter {
   /** @type {Comparison | undefined} */
   #comparison
-  #compared = new Set() // times of the trees that the comparison is of
+  #compared = new Set() // times of the trees that are compared
   #place = /** @type {import('../../store/follow.js').FeedPosition} */ (/** @type {unknown} */ (undefined))
   #writtenAt = 0
   #isComplete = false
-  #removals = false // in the batch before
-  #store = '' // the one that is exported now
+  #removals = false // the last batch had removals
+  #store = '' // identity of the store
   #boot = ''
-  #isOfStore = false // the files are of this store, and not of another
+  #isOfStore = false // the files come from this store and not from another one
   #writing = Promise.resolve()
   #reset = false
   /** @type {Map<string, number>} */
-  #missing = new Map()
+  #missingRounds = new Map()
   /** @type {Follower | undefined} */
   #follower
-  #trouble
-  #shown = ''
+  #storeError
+  #lastState = ''
   #wake = () => {}
 
   /**
@@ -77,12 +77,12 @@ export class TreeWriter {
     this.onState = onState
   }
 
-  /** Whether everything that is shown was right at some moment; there may be more to come. */
+  /** Whether the trees were complete and right at some moment. Later changes may be missing. */
   get isComplete () {
     return this.#isComplete
   }
 
-  /** @param {{follow: boolean, adopted: boolean}} options adopted: there are files, of an unknown store */
+  /** @param {{follow: boolean, adopted: boolean}} options adopted: there are files of an unknown store */
   async run ({ follow, adopted }) {
     try {
       await this.#begin(adopted)
@@ -90,14 +90,14 @@ export class TreeWriter {
       for (let tries = 0; ;) {
         try {
           if (this.signal?.aborted) throw new TilecouchError('ABORTED')
-          if (await this.#next(follow)) return
-          this.#trouble = undefined
+          if (await this.#runStep(follow)) return
+          this.#storeError = undefined
           tries = 0
         } catch (error) {
           if (!follow || !PASSING.has(error.code)) throw error
-          this.#trouble = error
+          this.#storeError = error
           this.#showState()
-          await this.#drop()
+          await this.#dropComparison()
           await this.#pause(Math.min(250 * 2 ** tries++, this.limits.longestWait))
         }
       }
@@ -108,17 +108,17 @@ export class TreeWriter {
     }
   }
 
-  /** One step. @returns {Promise<boolean>} whether it is done */
-  async #next (follow) {
+  /** Does one step. @returns {Promise<boolean>} whether the export is finished */
+  async #runStep (follow) {
     this.#showState()
     if (this.#reset) await this.#begin(false)
-    if (!this.#isAllRight()) await this.#compare(!this.#isComplete)
+    if (!this.#isAllCompared()) await this.#compare(!this.#isComplete)
     const isAdrift = this.#follower && !this.#follower.isAnchored
     const isCrowded = this.#comparison && this.#comparison.touched.size > this.limits.mostTouched
     if (this.changes.any && !isAdrift && !isCrowded) {
       if (follow && !this.#comparison) await this.#pause(this.limits.gather)
-      await this.#round()
-    } else if (this.#comparison) await this.#step()
+      await this.#writeChanges()
+    } else if (this.#comparison) await this.#compareStep()
     else if (follow) await this.#idle()
     else return !await this.#catchUp()
     return false
@@ -138,7 +138,7 @@ export class TreeWriter {
     this.#store = identity
     const isSame = state?.store === identity && state.selection === this.selection && state.boot === this.#boot
     this.#isComplete = Boolean(isSame && state.whole && canContinue(state.place, position))
-    // the place before anything is read, so that nothing is missed; a follower that had to begin again has one already
+    // the place before the first read, so that no change is missed; a follower that began again already has one
     this.#place = this.#isComplete && state ? state.place : this.#follower?.position ?? position
     await this.#writeState()
     await this.trees.arrange()
@@ -161,13 +161,13 @@ export class TreeWriter {
     this.#follower.start()
   }
 
-  async #round () {
+  async #writeChanges () {
     const batch = this.changes.take()
     const place = this.#follower?.position ?? this.#place
     try {
       if (batch.overflow) await this.#compare(true)
       if (batch.editions) await this.trees.arrange()
-      // what is one batch of the feed may have begun in the one before
+      // a removal may begin in one batch and end in the next one
       if (batch.removals || this.#removals) for (const change of batch.tiles.values()) change.deleted = true
       const ids = [...batch.tiles.keys()].sort(compareIds)
       for (const chunk of chunks(ids, this.limits.round)) {
@@ -188,31 +188,31 @@ export class TreeWriter {
     const times = heads.flatMap(({ id, versions: [head] }) => [...changes.get(id).times, ...(head ? [head.time] : [])])
     await this.trees.unlinkWrong(new Set(times))
     const { list } = this.trees
-    // while everything is compared, files prove nothing
+    // the times of files are not reliable while all tiles are compared
     const pastIds = ids.flatMap(id => changes.get(id).times.map(time => `${id}@${time}`))
     const stored = await this.store.versionsById(pastIds, { signal: this.signal })
     const isRight = head =>
       !this.#comparison && this.tileWriter.isPastRight(head, changes.get(head.id), list.slice(1), stored)
-    const certain = await pMap(heads, isRight, { concurrency: this.limits.looks })
-    const others = heads.filter((head, at) => !certain[at])
-    const right = heads.filter((head, at) => certain[at])
-    const again = await this.tileWriter.update(right, list, { check: list.slice(0, 1), heads: true })
-    if (others.length) {
-      again.push(...await this.tileWriter.update(await readPast(this.store.couch, others, this.signal), list))
+    const isPastRight = await pMap(heads, isRight, { concurrency: this.limits.looks })
+    const unsureHeads = heads.filter((head, index) => !isPastRight[index])
+    const sureHeads = heads.filter((head, index) => isPastRight[index])
+    const changedIds = await this.tileWriter.update(sureHeads, list, { check: list.slice(0, 1), heads: true })
+    if (unsureHeads.length) {
+      changedIds.push(...await this.tileWriter.update(await readPast(this.store.couch, unsureHeads, this.signal), list))
     }
-    for (const id of ids) if (!again.includes(id)) this.#missing.delete(id)
-    for (const id of again) this.#readAgain(id)
+    for (const id of ids) if (!changedIds.includes(id)) this.#missingRounds.delete(id)
+    for (const id of changedIds) this.#readAgain(id)
     this.onProgress?.(this.tileWriter.tally)
   }
 
   #readAgain (id) {
-    const times = (this.#missing.get(id) ?? 0) + 1
-    this.#missing.set(id, times)
-    if (times <= this.limits.mostMissing) this.changes.addUnsure(id)
+    const rounds = (this.#missingRounds.get(id) ?? 0) + 1
+    this.#missingRounds.set(id, rounds)
+    if (rounds <= this.limits.mostMissing) this.changes.addUnsure(id)
     else this.tileWriter.fail({ id, reason: 'the store lists a version that it does not have' })
   }
 
-  /** @param {boolean} everything or only the unfinished trees */
+  /** @param {boolean} everything false: only the unfinished trees */
   async #compare (everything) {
     await this.#comparison?.close()
     if (everything && this.#isComplete) {
@@ -226,26 +226,26 @@ export class TreeWriter {
     })
   }
 
-  /** Whether everything that is not known to be right is being compared. */
-  #isAllRight () {
+  /** Whether all trees are right or being compared. */
+  #isAllCompared () {
     const { unfinished } = this.trees
     if (!this.#comparison) return this.#isComplete && !unfinished.length
     return unfinished.every(({ time }) => this.#compared.has(time))
   }
 
-  /** A comparison that broke off has lost what it had read, and the rest of the list: it begins again. */
-  async #drop () {
+  /** Ends a comparison that failed. It must begin again, because tiles and the rest of the list are lost. */
+  async #dropComparison () {
     await this.#comparison?.close().catch(() => {})
     this.#comparison = undefined
   }
 
-  async #step () {
-    const { done, again } = await /** @type {Comparison} */ (this.#comparison).step()
-    for (const id of again) this.#readAgain(id)
+  async #compareStep () {
+    const { done, again: changedIds } = await /** @type {Comparison} */ (this.#comparison).step()
+    for (const id of changedIds) this.#readAgain(id)
     this.onProgress?.(this.tileWriter.tally)
     if (!done) return
-    if (this.changes.tiles.size) await this.#round()
-    if (!this.#isAllRight()) return
+    if (this.changes.tiles.size) await this.#writeChanges()
+    if (!this.#isAllCompared()) return
     this.#comparison = undefined
     await this.trees.finish()
     this.#isComplete = true
@@ -262,7 +262,7 @@ export class TreeWriter {
     await this.#pause(this.limits.look, true)
   }
 
-  /** Without following: what has changed since the place. @returns {Promise<boolean>} whether anything has */
+  /** Without following: reads the changes since the place. @returns {Promise<boolean>} whether there are any */
   async #catchUp () {
     const onChange = (id, deleted) => this.changes.add(id, deleted)
     const since = await readChanges(this.store.couch, this.#place.since, { signal: this.signal, onChange })
@@ -286,25 +286,25 @@ export class TreeWriter {
     return (this.#writing = this.#writing.then(() => writeState(this.paths.state, state, this.paths.tmp)))
   }
 
-  /** @param {boolean} [wakes] ends when a change comes */
+  /** @param {boolean} [wakes] the pause ends when a change comes */
   async #pause (ms, wakes = false) {
-    const heard = childSignal(this.signal)
-    if (wakes) this.#wake = heard.end
-    if (wakes && (this.changes.any || this.#reset)) heard.end()
-    await pause(ms, heard.signal)
-    heard.end()
+    const waiting = childSignal(this.signal)
+    if (wakes) this.#wake = waiting.end
+    if (wakes && (this.changes.any || this.#reset)) waiting.end()
+    await pause(ms, waiting.signal)
+    waiting.end()
     this.#wake = () => {}
   }
 
   #showState () {
     if (!this.onState || !this.#follower) return
     const { up, error } = this.#follower.state
-    const trouble = this.#trouble?.code ?? error
+    const errorCode = this.#storeError?.code ?? error
     const upState = up ? 'following' : ''
-    const working = this.#comparison ? 'comparing' : upState
-    const state = this.#trouble || (!up && error) ? 'away' : working
-    if (!state || this.#shown === `${state} ${state === 'away' ? trouble : ''}`) return
-    this.#shown = `${state} ${state === 'away' ? trouble : ''}`
-    this.onState({ state, ...(state === 'away' && { error: trouble, reason: this.#trouble?.message }) })
+    const activity = this.#comparison ? 'comparing' : upState
+    const state = this.#storeError || (!up && error) ? 'away' : activity
+    if (!state || this.#lastState === `${state} ${state === 'away' ? errorCode : ''}`) return
+    this.#lastState = `${state} ${state === 'away' ? errorCode : ''}`
+    this.onState({ state, ...(state === 'away' && { error: errorCode, reason: this.#storeError?.message }) })
   }
 }

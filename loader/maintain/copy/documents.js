@@ -1,5 +1,4 @@
-// Copies the documents of a layer: its own, those of its editions, manifests, removals and styles. The copy keeps the
-// terms of use.
+// Copies the documents of a layer, its editions, manifests, removals and styles. The copy keeps the terms of use.
 import { isDeepStrictEqual } from 'node:util'
 import {
   blockId, checkNewLayer, checkSound, editionId, forbiddingHost, gridOf, isSameGrid, layerId, manifestId, now,
@@ -14,47 +13,47 @@ import { revisionsFrom } from '../remove/index.js'
 import { pruneMarks } from '../prune/mark.js'
 import { fieldsOf } from '../../store/revisions.js'
 
-const BLOCKS = 50 // read and written at once
+const BLOCKS = 50 // blocks per request
 
 /**
- * The document of the copy.
- * @param {Record<string, any>} here of the layer that is copied
- * @param {Record<string, any> | undefined} there the document of the target, if it exists
+ * Makes the layer document of the copy.
+ * @param {Record<string, any>} sourceLayer the document of the copied layer
+ * @param {Record<string, any> | undefined} targetLayer the document of the target, if it exists
  * @param {object} options
  * @param {string} options.to
- * @param {string} [options.time] the copy is not updated
+ * @param {string} [options.time] of a copy that is not updated
  * @param {import('../../../core/area.js').Area} [options.area]
  * @param {import('../../../core/grid.js').Zooms} [options.zooms]
- * @param {string} [options.renaming] the layer that is moved
+ * @param {string} [options.renaming] name of the layer that is moved
  * @param {boolean} [options.permission]
  */
-export function layerOf (here, there, { to, time, area, zooms, renaming, permission }) {
-  const fields = fieldsOf(here)
+export function layerOf (sourceLayer, targetLayer, { to, time, area, zooms, renaming, permission }) {
+  const fields = fieldsOf(sourceLayer)
   const identity = { type: 'layer', layer: to }
-  if (there && !isSameGrid(fields, there)) {
-    const [grid, otherGrid] = [fields, there].map(one => gridOf(one).id)
-    throw new TilecouchError('OTHER_GRID', { what: here.layer, grid, other: to, otherGrid })
+  if (targetLayer && !isSameGrid(fields, targetLayer)) {
+    const [grid, otherGrid] = [fields, targetLayer].map(layer => gridOf(layer).id)
+    throw new TilecouchError('OTHER_GRID', { what: sourceLayer.layer, grid, other: to, otherGrid })
   }
   if (renaming) return { ...fields, ...identity, renaming }
   const host = permission ? undefined : forbiddingHost(fields)
-  if (there) {
-    if (host && forbiddingHost(there) !== host) {
-      throw new TilecouchError('EXPORT_FORBIDDEN', { layer: here.layer, host })
+  if (targetLayer) {
+    if (host && forbiddingHost(targetLayer) !== host) {
+      throw new TilecouchError('EXPORT_FORBIDDEN', { layer: sourceLayer.layer, host })
     }
     const { offline, format } = fields
     return {
-      ...there,
-      ...reachOf(fields, there),
-      ...pruneMarks(fields, there),
+      ...targetLayer,
+      ...reachOf(fields, targetLayer),
+      ...pruneMarks(fields, targetLayer),
       ...(offline === false && { offline }),
-      ...(!there.format && format && { format })
+      ...(!targetLayer.format && format && { format })
     }
   }
-  const { renaming: _, ttl, upstream, ...rest } = fields
+  const { renaming: _, ttl, upstream, ...otherFields } = fields
   return {
-    ...rest,
+    ...otherFields,
     ...(time === undefined && { ttl, upstream }),
-    ...(host && { upstream }), // its host decides on the terms
+    ...(host && { upstream }), // kept, because the host sets the terms of use
     ...partOf(fields, area, zooms),
     ...identity
   }
@@ -65,16 +64,16 @@ function reachOf (a, b) {
   const reach = {
     minzoom: Math.min(a.minzoom ?? 30, b.minzoom ?? 30),
     maxzoom: Math.max(a.maxzoom ?? 0, b.maxzoom ?? 0),
-    bounds: a.bounds && b.bounds ? union(a.bounds, b.bounds) : undefined // without bounds it reaches everywhere
+    bounds: a.bounds && b.bounds ? union(a.bounds, b.bounds) : undefined // without bounds a layer covers everything
   }
-  const isKnown = ([field, value]) => value !== null && (field in a || field in b)
-  return Object.fromEntries(Object.entries(reach).filter(isKnown))
+  const isStated = ([field, value]) => value !== null && (field in a || field in b)
+  return Object.fromEntries(Object.entries(reach).filter(isStated))
 }
 
-/** The zooms and bounds of the part that is copied. */
+/** The zooms and bounds of the copied part. */
 function partOf (/** @type {Record<string, any>} */ { bounds, minzoom = 0, maxzoom = 30 }, area, zooms) {
-  const both = zooms && { min: Math.max(minzoom, zooms.min), max: Math.min(maxzoom, zooms.max) }
-  const { min, max } = both?.min > both?.max ? zooms : both ?? {}
+  const commonZooms = zooms && { min: Math.max(minzoom, zooms.min), max: Math.min(maxzoom, zooms.max) }
+  const { min, max } = commonZooms?.min > commonZooms?.max ? zooms : commonZooms ?? {}
   return { ...(area && { bounds: intersection(bounds, area.bbox) }), ...(zooms && { minzoom: min, maxzoom: max }) }
 }
 
@@ -86,36 +85,36 @@ function intersection (a, b) {
   return south > north ? b : [west, south, east, north]
 }
 
-/** @param {(there: Record<string, any> | undefined) => Record<string, any>} make */
+/** @param {(storedLayer: Record<string, any> | undefined) => Record<string, any>} make */
 export const writeLayer = (couch, to, make) => couch.update(layerId(to), stored => {
   if (!stored) checkNewLayer(to)
   const storedLayer = stored && fieldsOf(checkSound(stored))
-  const doc = JSON.parse(JSON.stringify(make(storedLayer))) // without what is undefined
+  const doc = JSON.parse(JSON.stringify(make(storedLayer))) // without undefined fields
   return storedLayer && isDeepStrictEqual(doc, storedLayer) ? undefined : doc
 })
 
 /**
- * Copies editions; one that exists stays.
+ * Copies editions. Existing ones stay.
  * @param {import('../../store/index.js').Store} source @param {import('../../store/index.js').Store} target
- * @param {{from: string, to: string, time?: string, isOurs?: boolean}} how isOurs: existing ones were copied before
- * @returns {Promise<number>} written
+ * @param {{from: string, to: string, time?: string, isOurs?: boolean}} how isOurs: existing ones are earlier copies
+ * @returns {Promise<number>} number of written editions
  */
 export async function copyEditions (source, target, { from, to, time, isOurs }) {
-  let written = 0
+  let count = 0
   for (const edition of await source.editions(from)) {
     if (time !== undefined && edition.time > time) continue
     await target.couch.update(editionId(to, edition.time), stored => {
       const doc = { type: 'edition', ...renamed(fieldsOf(edition), from, to) }
       if (stored && (!isOurs || isDeepStrictEqual(fieldsOf(stored), doc))) return undefined
-      written++
+      count++
       return doc
     })
   }
-  return written
+  return count
 }
 
 /**
- * Fields of a record under another name of its layer, without those of this store's change feed.
+ * Fields of a record under another layer name, without positions in the change feed of this store.
  * @param {any} fields @param {string} from @param {string} to
  */
 export function renamed ({ baseline, from: _, ...fields }, from, to) {
@@ -132,30 +131,30 @@ export function renamed ({ baseline, from: _, ...fields }, from, to) {
 }
 
 /**
- * Copies styles with their sprites and glyphs; where the target has another one for the same time, that one stays. In
- * them, the name of the layer becomes its new one.
+ * Copies styles with their sprites and glyphs, and replaces the name of the layer in them. If the target has a style
+ * for the same time, that one stays.
  * @param {import('../../store/index.js').Store} source @param {import('../../store/index.js').Store} target
  * @param {{from: string, to: string, time?: string}} how
- * @returns {Promise<number>} written
+ * @returns {Promise<number>} number of written styles
  */
 export async function copyStyles (source, target, { from, to, time }) {
-  let written = 0
-  for (const { _id: id, time: at } of await source.styles(from)) {
-    if (time !== undefined && at > time) continue
-    const [[{ doc }], [there]] = await Promise.all([
-      source.couch.docs([id], { attachments: true }), target.couch.docs([styleId(to, at)])
+  let count = 0
+  for (const { _id: id, time: styleTime } of await source.styles(from)) {
+    if (time !== undefined && styleTime > time) continue
+    const [[{ doc }], [targetRow]] = await Promise.all([
+      source.couch.docs([id], { attachments: true }), target.couch.docs([styleId(to, styleTime)])
     ])
-    if (!doc || there.doc) continue
+    if (!doc || targetRow.doc) continue
     const attachments = Object.fromEntries(Object.entries(doc._attachments ?? {}).map(
       ([name, { content_type: type, data }]) => [name, { content_type: type, data }]))
-    const copy = { ...renamed(fieldsOf(doc), from, to), _id: styleId(to, at), _attachments: attachments }
-    if ((await target.couch.writeAll([copy])).get(copy._id)) written++
+    const copy = { ...renamed(fieldsOf(doc), from, to), _id: styleId(to, styleTime), _attachments: attachments }
+    if ((await target.couch.writeAll([copy])).get(copy._id)) count++
   }
-  return written
+  return count
 }
 
 /**
- * Copies manifests and removals, before the versions that follow from them.
+ * Copies manifests and removals. Call it before versions are copied.
  * @param {import('../../store/index.js').Store} source @param {import('../../store/index.js').Store} target
  * @param {{from: string, to: string, time?: string, isMove?: boolean}} how
  * @returns {Promise<Set<string>>} the runs of all manifests and removals of the source
@@ -164,7 +163,7 @@ export async function copyManifests (source, target, { from, to, time, isMove = 
   const sourceStatements = new LayerStatements(source.couch, from)
   const targetStatements = new LayerStatements(target.couch, to)
   await Promise.all([sourceStatements.open(), targetStatements.open()])
-  const put = (id, doc) => target.couch.update(id, stored => stored ? undefined : JSON.parse(JSON.stringify(doc)))
+  const writeNew = (id, doc) => target.couch.update(id, stored => stored ? undefined : JSON.parse(JSON.stringify(doc)))
   const allRuns = new Set([...sourceStatements.manifests, ...sourceStatements.removals].map(({ run }) => run))
   if (isMove) {
     await moveStatements(sourceStatements, target.couch, to)
@@ -173,39 +172,39 @@ export async function copyManifests (source, target, { from, to, time, isMove = 
   // removals concern only the runs of the source: the target may have statements of its own
   const runs = [...sourceStatements.runs]
   for (const { run, since, until, area, zooms, tiles } of sourceStatements.removals) {
-    if (!runs.some(one => one < run)) continue
-    const what = { since, until, area, zooms, tiles }
-    await put(removedId(to, run), { type: 'removed', layer: to, run, ...what, runs, finished: now() })
+    if (!runs.some(manifestRun => manifestRun < run)) continue
+    const scope = { since, until, area, zooms, tiles }
+    await writeNew(removedId(to, run), { type: 'removed', layer: to, run, ...scope, runs, finished: now() })
   }
   for (const manifest of sourceStatements.manifests) {
-    const { time: stated, run, parts = [] } = manifest
-    if ((time !== undefined && stated > time) || targetStatements.runs.has(run)) continue
+    const { time: manifestTime, run, parts = [] } = manifest
+    if ((time !== undefined && manifestTime > time) || targetStatements.runs.has(run)) continue
     const blocks = Object.entries(await sourceStatements.blocksOf(manifest))
       .flatMap(([place, names]) => names.map(name => ({ place, name })))
     await copyBlocks(source.couch, target.couch, { from, to }, blocks)
-    // the last part last: from then on the manifest counts
+    // the document without a part comes last: the manifest counts from then on
     for (const part of [...parts.keys(), undefined]) {
-      const [{ doc }] = await source.couch.docs([manifestId(from, stated, run, part)])
-      if (doc) await put(manifestId(to, stated, run, part), { ...fieldsOf(doc), layer: to })
+      const [{ doc }] = await source.couch.docs([manifestId(from, manifestTime, run, part)])
+      if (doc) await writeNew(manifestId(to, manifestTime, run, part), { ...fieldsOf(doc), layer: to })
     }
   }
   return allRuns
 }
 
 /**
- * Copies removals and manifests as they are, since all statements that they concern move along; and blocks whose
- * manifest a load has not written yet.
+ * Copies removals and manifests unchanged, because all their statements move, too. It also copies blocks whose manifest
+ * a load has not written yet.
  */
 async function moveStatements ({ couch: source, layer: from }, couch, to) {
   await copyRecords(`removed:${from}:`)
   await copyBlocks(source, couch, { from, to }, blocksIn(source, from))
-  // the manifest after its parts: from then on it counts
+  // the manifest after its parts: it counts from then on
   await copyRecords(`manifest:${from}@`, isPart)
   await copyRecords(`manifest:${from}@`, id => !isPart(id))
 
-  async function copyRecords (prefix, isWanted = id => Boolean(id)) {
+  async function copyRecords (prefix, isSelected = id => Boolean(id)) {
     for await (const revisions of revisionsFrom(source, prefix, undefined)) {
-      for (const { id } of revisions.filter(one => isWanted(one.id))) {
+      for (const { id } of revisions.filter(revision => isSelected(revision.id))) {
         const record = await source.get(id)
         const copy = record && { ...fieldsOf(record), layer: to }
         await couch.update(prefix.replace(`:${from}`, `:${to}`) + id.slice(prefix.length), stored =>
@@ -228,14 +227,14 @@ async function * blocksIn (couch, layer) {
 
 /** @param {AsyncIterable<{place: string, name: string}> | Iterable<{place: string, name: string}>} blocks */
 async function copyBlocks (source, target, { from, to }, blocks) {
-  for await (const some of batchesOf(blocks, { most: BLOCKS, bytes: Infinity })) {
-    const storedBlocks = await target.docs(some.map(({ place, name }) => blockId(to, place, name)))
-    const missing = some.filter((_, at) => !storedBlocks[at].doc)
+  for await (const batch of batchesOf(blocks, { most: BLOCKS, bytes: Infinity })) {
+    const storedBlocks = await target.docs(batch.map(({ place, name }) => blockId(to, place, name)))
+    const missing = batch.filter((_, index) => !storedBlocks[index].doc)
     if (!missing.length) continue
     const ids = missing.map(({ place, name }) => blockId(from, place, name))
     const rows = await source.docs(ids, { attachments: true })
-    await target.writeAll(rows.flatMap(({ doc }, at) => {
-      const { place, name } = missing[at]
+    await target.writeAll(rows.flatMap(({ doc }, index) => {
+      const { place, name } = missing[index]
       return doc ? [blockDocument(blockId(to, place, name), to, place, doc._attachments.digests.data)] : []
     }))
   }

@@ -1,5 +1,5 @@
-// Copies a layer, or a part of it, to another name or from another store, with its past. Run it again to copy what has
-// been added.
+// Copies a layer, or a part of it, to another name or from another store, with its past. Run it again to copy later
+// changes.
 import { checkLayer, checkSound, endOf, gridOf, layerId, limitsId } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { LayerStatements } from '../../../core/store/statements.js'
@@ -12,14 +12,14 @@ import { TileCopier, copyDefaults } from './tiles.js'
 
 /**
  * @typedef {object} CopyOptions
- * @property {import('../../store/index.js').Store} [source] unless given, the same store
+ * @property {import('../../store/index.js').Store} [source] by default the same store
  * @property {import('../../../core/area.js').Area} [area]
  * @property {import('../../../core/grid.js').Zooms} [zooms]
  * @property {string} [time] copy the layer as of this time; a partial time is the end of its period. The copy is not
  * updated: its tiles neither expire nor are fetched
  * @property {boolean} [history] with its past (true)
- * @property {boolean} [permission] although the terms of the upstream forbid it
- * @property {boolean} [dryRun] counts, and writes nothing
+ * @property {boolean} [permission] copies although the terms of the upstream forbid it
+ * @property {boolean} [dryRun] only counts
  * @property {AbortSignal} [signal]
  * @property {(tally: Tally) => void} [onProgress]
  * @property {Partial<typeof import('./tiles.js').copyDefaults>} [limits]
@@ -28,7 +28,7 @@ import { TileCopier, copyDefaults } from './tiles.js'
 /**
  * @param {import('../../store/index.js').Store} store
  * @param {string} from layer
- * @param {string} to layer; if it exists, the versions are merged as by a load
+ * @param {string} to layer; if it exists, the versions are merged as in a load
  * @param {CopyOptions} [options]
  */
 export async function copyLayer (store, from, to, options = {}) {
@@ -41,7 +41,7 @@ export async function copyLayer (store, from, to, options = {}) {
   return copyAll(store, from, to, { ...options, source, time: time === undefined ? undefined : endOf(time) })
 }
 
-const PASSES = 3 // over versions that others wrote while they were copied
+const PASSES = 3 // over the tiles at most, if other programs write meanwhile
 
 /**
  * @param {import('../../store/index.js').Store} store
@@ -51,23 +51,23 @@ const PASSES = 3 // over versions that others wrote while they were copied
  */
 export async function copyAll (store, from, to, options) {
   const { source, zooms, time, history = true, renaming = false, permission, dryRun = false, signal } = options
-  const here = await source.couch.get(layerId(from))
-  if (!here) throw new TilecouchError('LAYER_NOT_FOUND', { layer: from })
-  checkSound(here)
-  const area = options.area?.in(gridOf(here))
+  const sourceLayer = await source.couch.get(layerId(from))
+  if (!sourceLayer) throw new TilecouchError('LAYER_NOT_FOUND', { layer: from })
+  checkSound(sourceLayer)
+  const area = options.area?.in(gridOf(sourceLayer))
   const isNew = await isEmptyLayer(store.couch, to)
   const targetLayer = await store.couch.get(layerId(to))
-  const how = { to, time, area, zooms, permission, renaming: renaming ? from : undefined }
-  const make = stored => layerOf(here, stored, how)
+  const copyOptions = { to, time, area, zooms, permission, renaming: renaming ? from : undefined }
+  const make = stored => layerOf(sourceLayer, stored, copyOptions)
   if (dryRun) make(targetLayer)
   else await writeLayer(store.couch, to, make)
 
   const tally = new Tally()
-  // the editions are about the whole layer, not about a part
+  // editions concern the whole layer and are not copied with a part
   const isWhole = history && !area && !zooms && !dryRun
   try {
     if (!dryRun) await copyLimits(source.couch, store.couch, { from, to, isWhole, isNew })
-    const copied = isWhole ? await copyManifests(source, store, { from, to, time, isMove: renaming }) : new Set()
+    const copiedRuns = isWhole ? await copyManifests(source, store, { from, to, time, isMove: renaming }) : new Set()
     const limits = { ...copyDefaults, ...options.limits }
     for (let pass = 0; pass < PASSES; pass++) {
       tally.tiles = tally.unchanged = tally.moved = 0
@@ -76,7 +76,7 @@ export async function copyAll (store, from, to, options) {
       await copier.copy(source.listTiles(from, { area, zooms, signal }))
       if (!tally.moved || dryRun) break
     }
-    if (!dryRun && (isWhole || isNew)) await settleCopy(store.couch, to, { copied, isNew, tally, signal })
+    if (!dryRun && (isWhole || isNew)) await settleCopy(store.couch, to, { copied: copiedRuns, isNew, tally, signal })
     if (isWhole) tally.editions = await copyEditions(source, store, { from, to, time, isOurs: renaming })
     if (isWhole || (isNew && !dryRun)) tally.styles = await copyStyles(source, store, { from, to, time })
   } catch (error) {
@@ -86,20 +86,20 @@ export async function copyAll (store, from, to, options) {
   return { from, to, ...tally }
 }
 
-/** Before statements are copied: what the source does not keep, the copy does not miss. */
+/** Copies the limits before the statements, so that the copy does not count versions as missing. */
 async function copyLimits (source, target, { from, to, isWhole, isNew }) {
-  const [here, there] = await Promise.all([source.get(limitsId(from)), target.get(limitsId(to))])
-  if (here && isWhole) await addParts(target, to, { ...here, own: here.own || (!isNew && !there) })
-  else if (there) await addParts(target, to, { parts: [], own: true }) // the copy is written here
+  const [limits, targetLimits] = await Promise.all([source.get(limitsId(from)), target.get(limitsId(to))])
+  if (limits && isWhole) await addParts(target, to, { ...limits, own: limits.own || (!isNew && !targetLimits) })
+  else if (targetLimits) await addParts(target, to, { parts: [], own: true }) // the layer is written in this store
 }
 
-/** Copied statements may concern tiles that only the target has, and its statements copied tiles. */
-async function settleCopy (couch, to, { copied, isNew, tally, signal }) {
+/** Settles all tiles, because copied statements may concern tiles of the target, and its statements copied tiles. */
+async function settleCopy (couch, to, { copied: copiedRuns, isNew, tally, signal }) {
   const statements = new LayerStatements(couch, to, signal)
   await statements.open()
-  const all = [...statements.manifests, ...statements.removals]
-  const isSettled = isNew && !statements.isBeingRemoved && all.every(({ run }) => copied.has(run))
-  if (isSettled || !all.length) return // nothing but copied statements, or none
+  const records = [...statements.manifests, ...statements.removals]
+  const isSettled = isNew && !statements.isBeingRemoved && records.every(({ run }) => copiedRuns.has(run))
+  if (isSettled || !records.length) return // only copied statements, or none
   await settleAll(couch, to, everyTile(couch, statements, signal), {
     statements,
     signal,
@@ -112,16 +112,16 @@ async function settleCopy (couch, to, { copied, isNew, tally, signal }) {
 const MOST_NAMED = 100 // tiles
 
 export class Tally {
-  tiles = 0 // looked at
-  versions = 0 // written
-  bytes = 0 // of them
-  unchanged = 0 // versions that existed
-  extended = 0 // heads that existed, and expire later now
+  tiles = 0 // checked
+  versions = 0 // written versions
+  bytes = 0 // of the written versions
+  unchanged = 0 // versions that the target had
+  extended = 0 // heads that the target had, and that now expire later
   moved = 0 // versions that another program wrote while they were copied
   editions = 0 // written
   styles = 0 // written
   failed = 0
-  /** @type {{id: string, code: string, reason: string}[]} the first */
+  /** @type {{id: string, code: string, reason: string}[]} the first failures */
   failures = []
 
   /** @param {string} id @param {import('../../../core/errors.js').TilecouchError} error */

@@ -1,6 +1,6 @@
-// Gives a layer another name: copies it, compares, and deletes each document under the old name at the revision that
-// was compared, until nothing is left there. Until the end the new layer says whose copy it is, so that a move that was
-// killed continues when it is run again.
+// Gives a layer another name: copies it, compares, and deletes each document under the old name at the compared
+// revision, until no document is left. Until the end the new layer has the field `renaming`, so that a killed move
+// continues when it is run again.
 import { isDeepStrictEqual } from 'node:util'
 import { checkLayer, layerId, tileId } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
@@ -21,8 +21,8 @@ import { renamed } from './documents.js'
 import { Tally, copyAll } from './index.js'
 import { extensionOf } from './tiles.js'
 
-const TILES = 200 // compared together
-const ROUNDS = 5 // while a load writes under the old name
+const TILES = 200 // tiles compared in one request
+const ROUNDS = 5 // of copying and deleting at most, if a load writes under the old name
 
 /**
  * @typedef {object} MoveOptions
@@ -47,19 +47,19 @@ export async function moveLayer (store, from, to, { dryRun = false, purge, signa
   if (checkLayer(from) === checkLayer(to)) {
     throw new TilecouchError('BAD_OPTION', { option: 'TO', value: to, why: 'it is the name of the layer' })
   }
-  const [here, there] = await Promise.all([from, to].map(layer => couch.get(layerId(layer))))
-  const isOurs = there?.renaming === from
+  const [oldDoc, newDoc] = await Promise.all([from, to].map(layer => couch.get(layerId(layer))))
+  const isOurs = newDoc?.renaming === from
   const { moved, fail, ...counts } = new Tally()
   const total = { from, to, ...counts, left: 0, done: false }
   const peer = peerOf(couch)
-  if (!here && there && !isOurs && (await peer.getLocal(noteIdOf(from)))?.to === to) return { ...total, done: true }
-  if (!here && !isOurs) throw new TilecouchError('LAYER_NOT_FOUND', { layer: from })
-  if (there ? !isOurs : !await isEmptyLayer(couch, to)) throw new TilecouchError('LAYER_EXISTS', { layer: to })
+  if (!oldDoc && newDoc && !isOurs && (await peer.getLocal(noteIdOf(from)))?.to === to) return { ...total, done: true }
+  if (!oldDoc && !isOurs) throw new TilecouchError('LAYER_NOT_FOUND', { layer: from })
+  if (newDoc ? !isOurs : !await isEmptyLayer(couch, to)) throw new TilecouchError('LAYER_EXISTS', { layer: to })
 
-  const { renaming: _, ...layer } = here ?? { ...there, layer: from }
-  total.done = !here && await isNameFree(couch, from)
+  const { renaming: _, ...layer } = oldDoc ?? { ...newDoc, layer: from }
+  total.done = !oldDoc && await isNameFree(couch, from)
   for (let round = 0; round < ROUNDS && !total.done; round++) {
-    // it goes last: a load may have written after that
+    // the layer document is deleted last; a load may have written since then
     if (!dryRun) await couch.update(layerId(from), stored => stored ? undefined : fieldsOf(layer))
     const copied = await copyAll(store, from, to, {
       source: store,
@@ -73,14 +73,14 @@ export async function moveLayer (store, from, to, { dryRun = false, purge, signa
     const { failed, failures, unchanged } = copied
     Object.assign(total, { failed, failures, unchanged, tiles: Math.max(total.tiles, copied.tiles) })
     if (dryRun) return total
-    total.left = await endCopied(store, from, to, { purge, signal, onProgress })
+    total.left = await deleteCopied(store, from, to, { purge, signal, onProgress })
     if (failed) break
     if (total.left) continue
     total.done = await isNameFree(couch, from)
-    if (!total.done) total.left = 1 // at least: a load has written meanwhile
+    if (!total.done) total.left = 1 // at least one, because a load has written meanwhile
   }
   if (total.done) {
-    await peer.updateLocal(noteIdOf(from), () => ({ to })) // first: it replaces the field `renaming`
+    await peer.updateLocal(noteIdOf(from), () => ({ to })) // before the field `renaming` is removed
     await couch.update(layerId(to), stored => {
       const { renaming, ...fields } = stored ?? {}
       return renaming === from ? fields : undefined
@@ -89,24 +89,24 @@ export async function moveLayer (store, from, to, { dryRun = false, purge, signa
   return total
 }
 
-/** A local document that says where a layer was moved to, for a move that is repeated. */
+/** Id of a local document with the new name of a layer, for a move that is repeated. */
 const noteIdOf = from => `tilecouch-renamed-${from}`
 
 /**
- * Deletes every document that is the same under both names: tiles, then records, the layer's document last.
- * @returns {Promise<number>} documents that stay: the next round copies what they say
+ * Deletes every document that is the same under both names: tiles, then records, the layer document last.
+ * @returns {Promise<number>} number of documents that stay; the next round copies them
  */
-async function endCopied (store, from, to, { purge, signal, onProgress }) {
+async function deleteCopied (store, from, to, { purge, signal, onProgress }) {
   const remover = new Remover(store, { purge, signal })
-  let left = await endTiles(store, remover, from, to, { signal, onProgress })
-  // tiles that are left, or have come meanwhile, need their statements
-  left ||= await isEmptyLayer(store.couch, from) ? await endRecords(store.couch, remover, from, to, signal) : 1
+  let left = await deleteTiles(store, remover, from, to, { signal, onProgress })
+  // remaining and new tiles need their statements
+  left ||= await isEmptyLayer(store.couch, from) ? await deleteRecords(store.couch, remover, from, to, signal) : 1
   const { refused, named } = await remover.finish()
   if (refused) throw new TilecouchError('REFUSED', { id: named[0]?.id, reason: named[0]?.reason })
   return left
 }
 
-async function endTiles (store, remover, from, to, { signal, onProgress }) {
+async function deleteTiles (store, remover, from, to, { signal, onProgress }) {
   const { couch } = store
   const statements = new LayerStatements(couch, to, signal)
   await statements.open()
@@ -114,18 +114,20 @@ async function endTiles (store, remover, from, to, { signal, onProgress }) {
   let left = 0
   for await (const tiles of batchesOf(store.listTiles(from, { signal }), { most: TILES, bytes: Infinity })) {
     const idsOf = layer => tiles.map(({ z, x, y }) => tileId(layer, z, x, y))
-    const [heres, theres, knownOf] = await Promise.all([
+    const [oldTiles, newTiles, knownOf] = await Promise.all([
       readTiles(couch, idsOf(from), signal), readTileLeaves(couch, idsOf(to), signal), statements.knownOf(idsOf(to))
     ])
-    const copied = heres.filter((here, index) => isCopied(here, theres[index], knownOf(theres[index].id)))
-    left += heres.length - copied.length
-    const others = heres.flatMap((here, index) => copied.includes(here) ? [] : [theres[index].id])
-    // a tile that is not settled is never the same
-    await settleTiles(tileAccess(couch), others, { knownOf: ids => statements.knownOf(ids, { isFresh: true }), signal })
-    // past versions first: at every moment a tile has its head or nothing at all
+    const copied = oldTiles.filter((tile, index) => isCopied(tile, newTiles[index], knownOf(newTiles[index].id)))
+    left += oldTiles.length - copied.length
+    const differingIds = oldTiles.flatMap((tile, index) => copied.includes(tile) ? [] : [newTiles[index].id])
+    // settles tiles that differ: only a settled tile can be equal to its source
+    await settleTiles(tileAccess(couch), differingIds, {
+      knownOf: ids => statements.knownOf(ids, { isFresh: true }), signal
+    })
+    // past versions first, so that a tile never has a past without a head
     for (const docs of [copied.flatMap(({ pasts }) => pasts), copied.flatMap(({ head }) => head ?? [])]) {
-      const gone = await remover.end(docs.map(({ _id: id, _rev: rev }) => ({ id, rev })))
-      left += docs.length - gone.size
+      const deletedRevs = await remover.end(docs.map(({ _id: id, _rev: rev }) => ({ id, rev })))
+      left += docs.length - deletedRevs.size
     }
     progress.tiles += tiles.length
     for (const { versions } of tiles) for (const { size } of versions) progress.bytes += size
@@ -135,31 +137,31 @@ async function endTiles (store, remover, from, to, { signal, onProgress }) {
 }
 
 /**
- * Whether a tile says nothing that the new name does not say, and has no image that it lacks.
- * @param {import('../remove/documents.js').StoredTile} here
- * @param {{id: string, heads: any[], pasts: any[]}} there
+ * Whether the tile under the new name has all statements and images of a tile.
+ * @param {import('../remove/documents.js').StoredTile} tile
+ * @param {{id: string, heads: any[], pasts: any[]}} targetTile
  * @param {import('../../../core/store/plan.js').Known} known of the tile under the new name
  */
-function isCopied ({ head, pasts }, there, known) {
-  if (head && extensionOf(head, there.heads[0])) return false
-  const stored = [...there.heads, ...there.pasts].map(versionIn)
+function isCopied ({ head, pasts }, targetTile, known) {
+  if (head && extensionOf(head, targetTile.heads[0])) return false
+  const stored = [...targetTile.heads, ...targetTile.pasts].map(versionIn)
   const contents = new Set([GONE, ...stored.map(({ content }) => content)])
   const versions = [...pasts, ...(head ? [head] : [])].map(versionIn)
   const hasImage = ({ time, run, content }) => contents.has(content) || known.isRemoved(time, run)
   const incoming = versions.map(({ id, rev, doc, ...version }) => (
     { ...version, inManifest: false, documentOf: () => doc }
   ))
-  const [heads, others] = [stored.slice(0, there.heads.length), stored.slice(there.heads.length)]
-  return versions.every(hasImage) && !planTile(there.id, heads, others, known, incoming).writes.length
+  const [heads, pastVersions] = [stored.slice(0, targetTile.heads.length), stored.slice(targetTile.heads.length)]
+  return versions.every(hasImage) && !planTile(targetTile.id, heads, pastVersions, known, incoming).writes.length
 }
 
-/** Editions, statements and styles, then limits, then the layer's document. @param {Remover} remover */
-async function endRecords (couch, remover, from, to, signal) {
+/** Deletes editions, statements and styles, then limits, then the layer document. @param {Remover} remover */
+async function deleteRecords (couch, remover, from, to, signal) {
   let left = 0
   for (const prefix of recordPrefixes(from)) {
     for await (const revisions of revisionsFrom(couch, prefix, signal)) {
-      for (const some of chunks(revisions, TILES)) {
-        left += some.length - (await remover.end(await copiedRecords(couch, some, prefix, from, to))).size
+      for (const batch of chunks(revisions, TILES)) {
+        left += batch.length - (await remover.end(await copiedRecords(couch, batch, prefix, from, to))).size
       }
     }
   }
@@ -171,26 +173,26 @@ async function endRecords (couch, remover, from, to, signal) {
   return left
 }
 
-/** Those of some documents, at their revisions, that are the same under the new name. */
+/** The revisions of documents that are the same under the new name. */
 async function copiedRecords (couch, revisions, prefix, from, to) {
   const newPrefix = prefix.replace(`:${from}`, `:${to}`)
   const ids = revisions.map(({ id }) => id)
-  const [heres, theres] = await Promise.all([
+  const [sourceRows, targetRows] = await Promise.all([
     couch.docs(ids), couch.docs(ids.map(id => newPrefix + id.slice(prefix.length)))
   ])
   return revisions.filter(({ rev }, index) => {
-    const [here, there] = [heres[index].doc, theres[index].doc]
-    return here?._rev === rev && there && isDeepStrictEqual(recordIn(here, from, to), recordIn(there, from, to))
+    const [doc, copy] = [sourceRows[index].doc, targetRows[index].doc]
+    return doc?._rev === rev && copy && isDeepStrictEqual(recordIn(doc, from, to), recordIn(copy, from, to))
   })
 }
 
-/** What is compared of a record: its fields under the new name, and its files. */
+/** The parts of a record that are compared: its fields under the new name, and its files. */
 function recordIn (doc, from, to) {
-  const { renaming, own, ...fields } = renamed(fieldsOf(doc), from, to) // own: of limits; a load may have set it there
+  const { renaming, own, ...fields } = renamed(fieldsOf(doc), from, to) // own: a load may have set it
   return [fields, Object.keys(doc._attachments ?? {}).sort()]
 }
 
-/** Whether no document has the name of a layer. */
+/** Whether no document of a layer with this name exists. */
 async function isNameFree (couch, layer) {
   if ((await couch.docs(singleIds(layer))).some(({ doc }) => doc) || !await isEmptyLayer(couch, layer)) return false
   const ranges = recordPrefixes(layer).map(prefix => ({ startkey: prefix, endkey: `${prefix}~`, limit: 1 }))

@@ -1,4 +1,4 @@
-// Expired tiles are fetched again or removed: once, or until a signal. A dry run lists them.
+// Fetches expired tiles again or removes them: once, or until a signal. A dry run lists them.
 import {
   addSeconds, checkLayer, checkUpstream, gridOf, hostOf, now as currentTime, toSeconds
 } from '../../../core/index.js'
@@ -10,14 +10,14 @@ import { findExpired, nextExpiry } from './find.js'
 import { RemoveExpired } from './remove.js'
 
 const expireDefaults = {
-  page: 500, // tiles looked up together
-  refresh: 2000, // tiles of a layer fetched in one seed
-  past: 200, // tiles whose past is looked up together
-  batch: 100, // heads written together
+  page: 500, // tiles per request
+  refresh: 2000, // tiles of a layer that are fetched in one seed
+  past: 200, // tiles whose past is read in one request
+  batch: 100, // heads written in one request
   bytes: 4 * 1024 * 1024, // of heads in a batch
-  look: 60000, // milliseconds between two looks of a live run, at most
-  again: 600000, // milliseconds before a live run looks at all tiles again, at least
-  share: 10 // the same, as a multiple of the time that the look at all tiles took
+  look: 60000, // milliseconds between two passes of a live run at most
+  again: 600000, // milliseconds before a live run checks all tiles again, at least
+  share: 10 // the same limit, as a multiple of the duration of the last check of all tiles
 }
 
 const MOST_LISTED = 1000 // tiles, unless there is a limit; all are counted
@@ -26,26 +26,26 @@ const MOST_LISTED = 1000 // tiles, unless there is a limit; all are counted
  * @typedef {import('./find.js').Expired} Expired
  *
  * @typedef {object} ExpireOptions
- * @property {string[]} [layers] only these; else everything
- * @property {'refresh' | 'remove'} action fetch them again from the upstream of their layer, or remove them
+ * @property {string[]} [layers] only these layers; by default all
+ * @property {'refresh' | 'remove'} action fetch tiles again from the upstream of their layer, or remove them
  * @property {string} [before] only tiles that expired before this time; in a dry run it may be in the future
- * @property {number} [limit] tiles at most; in a dry run, tiles that are listed
- * @property {boolean} [live] goes on until the signal
- * @property {boolean} [dryRun] lists and counts, and changes nothing
- * @property {boolean} [withPast] removes the past of a tile as well
- * @property {boolean} [purge] of what is removed, see Remover
+ * @property {number} [limit] tiles at most; in a dry run, listed tiles at most
+ * @property {boolean} [live] continues until the signal
+ * @property {boolean} [dryRun] lists and counts tiles, and changes nothing
+ * @property {boolean} [withPast] also removes the past of a tile
+ * @property {boolean} [purge] purges removed documents, see Remover
  * @property {() => string} [now] exact time
  * @property {Partial<import('../../load/seed/index.js').SeedOptions>} [seeding] for refreshing: rate, concurrency,
  *   permission, userAgent, secrets, networks, fetching
  * @property {AbortSignal} [signal]
  * @property {(tally: ExpiredTally) => void} [onProgress]
- * @property {(tile: {id: string, expires: string, seconds: number, bytes: number}) => void} [onTile] of a dry run
- * @property {(error: TilecouchError) => void} [onTrouble] an upstream does not answer
- * @property {(state: {state: 'following' | 'away', error?: string, reason?: string}) => void} [onState] of a live run
+ * @property {(tile: {id: string, expires: string, seconds: number, bytes: number}) => void} [onTile] in a dry run
+ * @property {(error: TilecouchError) => void} [onTrouble] called when an upstream does not answer
+ * @property {(state: {state: 'following' | 'away', error?: string, reason?: string}) => void} [onState] in a live run
  * @property {Partial<typeof expireDefaults & typeof import('../repeat.js').repeatDefaults>} [limits]
  *
- * @typedef {ExpireOptions & {tally: ExpiredTally, now: () => string, limits: typeof expireDefaults}} Parts what an
- * action is given
+ * @typedef {ExpireOptions & {tally: ExpiredTally, now: () => string, limits: typeof expireDefaults}} Parts options of
+ * an action
  */
 
 /**
@@ -70,10 +70,10 @@ export async function expire (store, options) {
 
 class ExpiredTally extends Tally {
   expired = 0 // tiles
-  bytes = 0 // of them
-  gone = 0 // not among them: heads that say "no tile here any more", and have expired as well
+  bytes = 0 // of these tiles
+  gone = 0 // expired heads that are "gone"; not counted in `expired`
   /**
-   * By layer; first, last: when they expired.
+   * Counts by layer; first, last: times of expiry.
    * @type {Record<string, {tiles: number, bytes: number, gone: number, first: string | null, last: string | null}>}
    */
   layers = {}
@@ -81,46 +81,46 @@ class ExpiredTally extends Tally {
   skipped = []
   /** The first tiles, in a dry run. @type {{id: string, expires: string, seconds: number, bytes: number}[]} */
   listed = []
-  changed = 0 // refreshed: became a version; removed: written by another program meanwhile
-  // of tiles that are refreshed
-  fetched = 0 // from the upstream, or confirmed by it
-  unchanged = 0 // expire later
+  changed = 0 // refresh: new versions; remove: tiles that another program wrote meanwhile
+  // counts of a refresh
+  fetched = 0 // fetched from the upstream, or confirmed by it
+  unchanged = 0 // same image: expire later
   fresh = 0 // refreshed by another program meanwhile
-  missing = 0 // stay: the upstream has none any more
-  outside = 0 // stay: outside of what the upstream has
+  missing = 0 // the upstream no longer has them: they stay
+  outside = 0 // outside the area of the upstream: they stay
   failed = 0
-  left = 0 // not fetched, since the upstream is in trouble
+  left = 0 // not fetched, because the upstream has errors
   /** @type {{layer: string, code: string, reason: string}[]} */
   troubles = []
-  // of tiles that are removed
+  // counts of a removal
   removed = 0 // heads
-  ended = 0 // tiles with a past, which are gone from the time they expired
-  versions = 0 // documents that were deleted
-  freed = 0 // bytes of them
+  ended = 0 // tiles with a past, which are "gone" from their expiry on
+  versions = 0 // deleted documents
+  freed = 0 // bytes of the deleted documents
   refused = 0
 
   /** @param {import('./find.js').Expired} tile @param {boolean} takesGone */
   add ({ layer, gone, size, expires }, takesGone) {
-    const figures = this.layers[layer] ??= { tiles: 0, bytes: 0, gone: 0, first: null, last: null }
+    const counts = this.layers[layer] ??= { tiles: 0, bytes: 0, gone: 0, first: null, last: null }
     if (gone) {
       this.gone++
-      figures.gone++
+      counts.gone++
       if (!takesGone) return
     }
     this.expired++
     this.bytes += size
-    figures.tiles++
-    figures.bytes += size
-    if (!figures.first || expires < figures.first) figures.first = expires
-    if (!figures.last || expires > figures.last) figures.last = expires
+    counts.tiles++
+    counts.bytes += size
+    if (!counts.first || expires < counts.first) counts.first = expires
+    if (!counts.last || expires > counts.last) counts.last = expires
   }
 }
 
 class Run {
   tally = new ExpiredTally()
-  #since = '' // what expired until then was looked at
-  #fullAt = 0 // milliseconds: when everything is looked at again
-  #known = '' // the layers, as they were when everything was looked at
+  #since = '' // tiles that expired until this time were treated
+  #fullAt = 0 // milliseconds: time of the next check of all tiles
+  #layerSettings = '' // settings of the layers at the last pass
 
   /** @param {import('../../store/index.js').Store} store @param {Omit<Parts, 'tally'>} options */
   constructor (store, options) {
@@ -130,23 +130,23 @@ class Run {
     this.signal = options.signal
   }
 
-  /** Treats what has expired since the last look, or all. @returns {Promise<string | undefined>} the next expiry */
+  /** Treats all expired tiles, or those since the last pass. @returns {Promise<string | undefined>} the next expiry */
   async look () {
     const begun = performance.now()
     const layers = await this.#layers()
     const layerSettings = JSON.stringify([...layers].map(([layer, { ttl, upstream }]) => [layer, ttl, upstream]))
-    const full = !this.#since || layerSettings !== this.#known || begun >= this.#fullAt
+    const isFull = !this.#since || layerSettings !== this.#layerSettings || begun >= this.#fullAt
     const { limits } = this.options
-    const at = this.now()
+    const now = this.now()
     const { troubles } = this.tally
     troubles.length = 0
-    await this.#pass(layers, { at, since: full ? undefined : this.#since })
-    this.#since = at
-    this.#known = layerSettings
-    const took = performance.now() - begun
+    await this.#runPass(layers, { at: now, since: isFull ? undefined : this.#since })
+    this.#since = now
+    this.#layerSettings = layerSettings
+    const duration = performance.now() - begun
     if (troubles.length) this.#fullAt = performance.now() + limits.look
-    else if (full) this.#fullAt = performance.now() + Math.max(limits.again, limits.share * took)
-    return nextExpiry(this.store.couch, { layers, after: at, signal: this.signal })
+    else if (isFull) this.#fullAt = performance.now() + Math.max(limits.again, limits.share * duration)
+    return nextExpiry(this.store.couch, { layers, after: now, signal: this.signal })
   }
 
   /** @param {string | undefined} next @returns {number} milliseconds */
@@ -159,9 +159,9 @@ class Run {
     const { dryRun, before } = this.options
     const layers = await this.#layers()
     const now = this.now()
-    const cut = before === undefined ? now : addSeconds(before, -1)
+    const lastExpiry = before === undefined ? now : addSeconds(before, -1)
     try {
-      await this.#pass(layers, { at: dryRun || cut < now ? cut : now })
+      await this.#runPass(layers, { at: dryRun || lastExpiry < now ? lastExpiry : now })
       if (this.signal?.aborted) throw new TilecouchError('ABORTED')
     } catch (error) {
       throw Object.assign(error, { summary: this.tally })
@@ -174,16 +174,16 @@ class Run {
     const docs = names ? await Promise.all(names.map(name => this.store.layer(name))) : await this.store.layers()
     this.tally.skipped = []
     return new Map(docs.flatMap(doc => {
-      const why = action === 'refresh' ? refusalOf(doc, seeding) : undefined
-      if (why && names) throw why
-      if (!why) return [[doc.layer, doc]]
-      this.tally.skipped.push({ layer: doc.layer, code: why.code, reason: why.message })
+      const refusal = action === 'refresh' ? refusalOf(doc, seeding) : undefined
+      if (refusal && names) throw refusal
+      if (!refusal) return [[doc.layer, doc]]
+      this.tally.skipped.push({ layer: doc.layer, code: refusal.code, reason: refusal.message })
       return []
     }))
   }
 
   /** @param {Map<string, any>} layers @param {{at: string, since?: string}} when */
-  async #pass (layers, { at, since }) {
+  async #runPass (layers, { at, since }) {
     const { options, tally, signal } = this
     const { action, dryRun, limits, onProgress } = options
     const limit = dryRun ? Infinity : options.limit ?? Infinity // a dry run also counts tiles that it does not list
@@ -195,7 +195,7 @@ class Run {
       const tiles = page.filter(({ gone }) => takesGone || !gone).slice(0, limit - taken)
       taken += tiles.length
       for (const tile of [...page.filter(({ gone }) => gone && !takesGone), ...tiles]) tally.add(tile, takesGone)
-      if (dryRun) this.#list(tiles)
+      if (dryRun) this.#listTiles(tiles)
       await task.take(tiles)
       onProgress?.(tally)
       if (taken >= limit || signal?.aborted) break
@@ -205,7 +205,7 @@ class Run {
   }
 
   /** @param {import('./find.js').Expired[]} tiles */
-  #list (tiles) {
+  #listTiles (tiles) {
     const { limit = MOST_LISTED, onTile } = this.options
     const { listed } = this.tally
     for (const { id, expires, size } of tiles.slice(0, limit - listed.length)) {
@@ -225,17 +225,17 @@ function refusalOf (doc, seeding) {
   return isPermitted ? undefined : new TilecouchError('SEED_FORBIDDEN', { layer, host: hostOf(url) })
 }
 
-/** Errors of one layer: the others go on. */
+/** Errors of one layer, which do not stop the other layers. */
 const OF_ONE_LAYER = new Set([
   'NO_UPSTREAM', 'SEED_FORBIDDEN', 'BAD_UPSTREAM', 'LAYER_NOT_FOUND',
   'UPSTREAM_ADDRESS', 'UPSTREAM_UNREACHABLE', 'UPSTREAM_FAILED', 'UPSTREAM_BUSY', 'UPSTREAM_REFUSED'
 ])
 
-/** Fetches expired tiles again, as a seed does, layer by layer and many tiles at once. */
+/** Fetches expired tiles again with a seed: layer by layer, many tiles at once. */
 class RefreshExpired {
-  /** By layer. @type {Map<string, Expired[]>} */
+  /** Layer -> tiles to fetch. @type {Map<string, Expired[]>} */
   #waiting = new Map()
-  #failed = new Set() // layers whose upstream is in trouble
+  #failed = new Set() // layers whose upstream has errors
   takesGone = true
 
   /** @param {import('../../store/index.js').Store} store @param {Parts} options */

@@ -1,5 +1,5 @@
-// Removes expired tiles. No history is lost: if a tile has a past, a version "no tile here any more" becomes its head,
-// from the time it expired, and the expired version becomes past.
+// Removes expired tiles. No history is lost: a tile with a past gets a head that is "gone" from the time of expiry, and
+// the expired version becomes past.
 import { addSeconds, parseTileId, pastRange } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { byLayer } from '../../../core/ids.js'
@@ -34,10 +34,10 @@ export class RemoveExpired {
     const { limits, withPast, onProgress } = this.options
     for (const heads of chunks(tiles, limits.past)) {
       const pasts = await this.#readPasts(heads)
-      const all = heads.map((head, index) => ({ head, past: pasts[index] }))
+      const candidates = heads.map((head, index) => ({ head, past: pasts[index] }))
       const isRemovable = ({ head, past }) => withPast || past.every(({ time }) => time === head.time)
-      await this.#end(all.filter(tile => !isRemovable(tile)).map(({ head }) => head))
-      await this.#remove(all.filter(isRemovable))
+      await this.#writeGone(candidates.filter(tile => !isRemovable(tile)).map(({ head }) => head))
+      await this.#remove(candidates.filter(isRemovable))
       onProgress?.(this.tally)
     }
   }
@@ -45,34 +45,34 @@ export class RemoveExpired {
   /** Withdraws the statements of editions about tiles, then removes the tiles with all of their versions. */
   async #remove (tiles) {
     const heads = tiles.map(({ head }) => head)
-    const stated = this.options.dryRun ? [] : await this.#state(heads)
-    // past versions first: at every moment a tile has its head or nothing at all
+    const statedIds = this.options.dryRun ? [] : await this.#withdraw(heads)
+    // past versions first, so that a tile never has a past without a head
     await this.#removeVersions(tiles.flatMap(({ past }) => past))
-    const gone = await this.#removeVersions(heads)
-    this.tally.removed += gone.length
-    const removed = new Set(gone)
-    await this.#keep(stated.filter(id => !removed.has(id)))
+    const removedIds = await this.#removeVersions(heads)
+    this.tally.removed += removedIds.length
+    const removedHeads = new Set(removedIds)
+    await this.#keepHeads(statedIds.filter(id => !removedHeads.has(id)))
   }
 
-  /** @param {import('./find.js').Expired[]} heads @returns {Promise<string[]>} ids of those that have not changed */
-  async #state (heads) {
+  /** @param {import('./find.js').Expired[]} heads @returns {Promise<string[]>} ids of the unchanged heads */
+  async #withdraw (heads) {
     const rows = await this.couch.docs(heads.map(({ id }) => id), { signal: this.options.signal })
-    const same = heads.filter(({ rev }, index) => rows[index].doc?._rev === rev)
-    const stated = []
-    for (const [layer, ids] of byLayer(same.map(({ id }) => id))) {
+    const unchanged = heads.filter(({ rev }, index) => rows[index].doc?._rev === rev)
+    const statedIds = []
+    for (const [layer, ids] of byLayer(unchanged.map(({ id }) => id))) {
       const statements = this.#remover.statements.of(layer)
       await statements.refresh()
       if (!statements.manifests.length) continue
-      // a tile that is fetched anew meanwhile has a later time
-      const until = same.reduce((latest, { time }) => time > latest ? time : latest, statements.latest)
+      // a tile that is fetched again meanwhile has a later time
+      const until = unchanged.reduce((latest, { time }) => time > latest ? time : latest, statements.latest)
       await this.#remover.state(layer, { tiles: ids, until, isFinished: true })
-      stated.push(...ids)
+      statedIds.push(...ids)
     }
-    return stated
+    return statedIds
   }
 
-  /** Heads that another program confirmed at the same moment: what it stated comes after the removal. */
-  async #keep (ids) {
+  /** Gives a later run to heads that another program confirmed meanwhile, so that the removal does not concern them. */
+  async #keepHeads (ids) {
     for (const id of ids) {
       const statements = this.#remover.statements.of(parseTileId(id).layer)
       await this.couch.update(id, head => head && statements.isRemoved(id, head.time, versionIn(head).run)
@@ -84,17 +84,17 @@ export class RemoveExpired {
   /** Deletes versions at the revisions that were read: refreshed tiles stay. */
   async #removeVersions (versions) {
     const { batch } = this.options.limits
-    const removed = []
-    for (const some of chunks(versions, batch)) {
-      const gone = await this.#remover.end(some)
-      for (const { id, size } of some) if (gone.has(id)) this.tally.freed += size
-      removed.push(...gone)
+    const removedIds = []
+    for (const batchVersions of chunks(versions, batch)) {
+      const deletedIds = await this.#remover.end(batchVersions)
+      for (const { id, size } of batchVersions) if (deletedIds.has(id)) this.tally.freed += size
+      removedIds.push(...deletedIds)
     }
-    this.tally.versions += removed.length
-    return removed
+    this.tally.versions += removedIds.length
+    return removedIds
   }
 
-  /** Past versions of each, oldest first; of tiles that stay two are enough: one may be a copy of the head. */
+  /** The past of each tile, oldest first. For a tile that stays two are enough: one may be a copy of the head. */
   async #readPasts (heads) {
     const { withPast, signal } = this.options
     const rangeOf = ({ id }) => ({ ...pastRange(id), ...(withPast ? {} : { limit: 2 }), include_docs: true })
@@ -102,18 +102,18 @@ export class RemoveExpired {
     return rows.map(page => page.filter(({ doc }) => doc).map(({ doc }) => describe(doc)))
   }
 
-  /** Writes "no tile here any more". @param {import('./find.js').Expired[]} heads */
-  async #end (heads) {
+  /** Writes heads that are "gone". @param {import('./find.js').Expired[]} heads */
+  async #writeGone (heads) {
     const { dryRun, limits, signal, now } = this.options
     if (dryRun) {
       this.tally.ended += heads.length
       return
     }
-    for await (const some of batchesOf(heads, { most: limits.batch, bytes: limits.bytes })) {
+    for await (const batchHeads of batchesOf(heads, { most: limits.batch, bytes: limits.bytes })) {
       if (signal?.aborted) throw new TilecouchError('ABORTED')
       this.#writer.stored = now()
-      const knownOfTile = await this.#writer.statements.knownOf(some.map(({ id }) => id))
-      await this.#writer.store(some.map(head => goneSince(head, knownOfTile(head.id))))
+      const knownOfTile = await this.#writer.statements.knownOf(batchHeads.map(({ id }) => id))
+      await this.#writer.store(batchHeads.map(head => goneSince(head, knownOfTile(head.id))))
     }
   }
 
@@ -130,14 +130,14 @@ export class RemoveExpired {
 }
 
 /**
- * "No tile here any more", from when the head expired, or from when it was found unchanged after that. It has expired
- * itself, so that a gateway asks the upstream.
+ * Makes a "gone" version from the expiry of the head on, or from a later confirmation of the head on. It expires at
+ * once, so that a gateway asks the upstream.
  * @param {import('./find.js').Expired} head @param {import('../../../core/store/plan.js').Known} known
  */
 function goneSince ({ layer, z, x, y, time, rev, expires, seen }, { statements, isRemoved }) {
-  const all = [...statements, ...seen.map(([at, run]) => ({ time: at, run }))]
-    .filter(one => !isRemoved(one.time, one.run))
-  const last = all.reduce((latest, one) => one.time > latest ? one.time : latest, time)
-  const since = expires > last ? expires : addSeconds(last, 1)
+  const confirmations = [...statements, ...seen.map(([seenAt, run]) => ({ time: seenAt, run }))]
+    .filter(statement => !isRemoved(statement.time, statement.run))
+  const lastTime = confirmations.reduce((latest, statement) => statement.time > latest ? statement.time : latest, time)
+  const since = expires > lastTime ? expires : addSeconds(lastTime, 1)
   return Object.assign(new Tile({ layer, z, x, y, time: since, expires: since }), { expectedRev: rev })
 }

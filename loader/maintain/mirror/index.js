@@ -11,7 +11,7 @@ import { readValidation } from '../../store/design-source.js'
 import { checkSides, openSource } from './sides.js'
 import { adoptEmpty, makeDatabase, makeReady } from './target.js'
 
-const LIVE_RETRIES = 2 // of a request: a live mirror reports soon that a side is away, and waits
+const LIVE_RETRIES = 2 // of a request: a live mirror soon reports that a side is unreachable, and waits
 
 /**
  * @typedef {object} MirrorOptions
@@ -19,18 +19,18 @@ const LIVE_RETRIES = 2 // of a request: a live mirror reports soon that a side i
  * @property {import('../../../core/area.js').Area} [area]
  * @property {import('../../../core/grid.js').Zooms} [zooms]
  * @property {boolean} [current] without the past
- * @property {string} [since] of the past, only versions that were still visible then, and later ones
- * @property {boolean} [live] goes on until the signal
+ * @property {string} [since] only past versions that were still visible at this time, and later ones
+ * @property {boolean} [live] continues until the signal
  * @property {boolean} [dryRun]
- * @property {boolean} [public] everybody may read the mirror, although not everybody may read the source
+ * @property {boolean} [public] makes the mirror public although the source is not
  * @property {AbortSignal} [signal]
  * @property {(status: MirrorStatus) => void} [onProgress]
  * @property {(status: MirrorStatus) => void} [onState] called when the state (reading, following, away) or the error
  *   changes
  * @property {(refused: import('../../../core/mirror/peer.js').Refused) => void} [onRefused]
  * @property {() => void} [onCopied] when all documents are copied, before the indexes are built
- * @property {(progress: {step?: string, done?: number, total?: number}) => void} [onIndex] of building them
- * @property {(ready: Ready) => void} [onReady] when the mirror serves
+ * @property {(progress: {step?: string, done?: number, total?: number}) => void} [onIndex] called while they are built
+ * @property {(ready: Ready) => void} [onReady] called when the mirror is complete and has its indexes
  * @property {Partial<typeof import('../../../core/mirror/index.js').replicationDefaults>} [limits]
  *
  * @typedef {import('./target.js').Ready} Ready
@@ -40,7 +40,7 @@ const LIVE_RETRIES = 2 // of a request: a live mirror reports soon that a side i
  * @typedef {ReturnType<Replication['status']> & TargetStatus} MirrorStatus
  */
 
-/** What a mirror copies, as its checkpoint and its work say it. @param {Wanted} wanted */
+/** The selection of a mirror, as it is written in its checkpoint and task. @param {Wanted} wanted */
 export const selectionOf = ({ layers, area, zooms, current, since }) =>
   ({ layers, bbox: area?.bbox, zooms, current, since })
 
@@ -49,7 +49,7 @@ export class Mirror {
   #targetPeer
   /** @type {LimitsNotes | undefined} */
   #limits
-  /** @type {{state: 'away', error: string, reason: string} | undefined} why it cannot start yet */
+  /** @type {{state: 'away', error: string, reason: string} | undefined} why it cannot begin yet */
   #waiting
   /** @type {Ready | undefined} */
   #ready
@@ -105,7 +105,7 @@ export class Mirror {
   }
 
   /**
-   * Resolves when the target has everything; a live mirror rejects with ABORTED on the signal.
+   * Resolves when the target is complete. A live mirror rejects with ABORTED on the signal.
    * @returns {Promise<MirrorStatus>}
    */
   async run () {
@@ -157,7 +157,7 @@ export class Mirror {
   }
 }
 
-/** Errors of a server that is down or overloaded: other errors of a first request stay. */
+/** Whether an error comes from a server that is down or overloaded. At the first request others are permanent. */
 export const isTemporary = ({ code, details }) => code === 'UNREACHABLE' || code === 'NO_ANSWER' ||
   (code === 'COUCHDB_ERROR' && (details.status >= 500 || details.status === 429))
 

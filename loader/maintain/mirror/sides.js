@@ -1,5 +1,5 @@
-// The two sides of a mirror: opens the source, and checks before anything is copied that the target may become its
-// mirror.
+// Opens the source of a mirror. Checks both sides before the first copy: whether the target may become a mirror of the
+// source.
 import { TilecouchError } from '../../errors.js'
 import { IDENTITY, identityOf, randomId } from '../../../core/mirror/index.js'
 import { mayWrite } from '../../store/access.js'
@@ -8,12 +8,12 @@ import { Couch } from '../../store/couch.js'
 import { Store } from '../../store/index.js'
 import { peerOf } from '../../store/peer.js'
 
-const FIRST = { retries: 2 } // of the first requests: a mistyped address is reported soon
+const FIRST = { retries: 2 } // of the first requests, so that a mistyped address is reported soon
 const CLOSED = new Set(['UNAUTHORIZED', 'FORBIDDEN'])
 
 /**
- * Opens the source with the name in its URL or TILECOUCH_FROM_USER. COUCHDB_USER is a name at the target and is not
- * sent here.
+ * Opens the source with the user name in its URL or TILECOUCH_FROM_USER. COUCHDB_USER is a name at the target and is
+ * not sent to the source.
  * @param {string} url @param {ConstructorParameters<typeof Couch>[1]} [options]
  */
 export function openSource (url, options) {
@@ -29,8 +29,8 @@ export function openSource (url, options) {
 
 /**
  * @param {Couch} source @param {Couch | null} target
- * @param {{dryRun?: boolean, isForAll?: boolean, signal?: AbortSignal}} options isForAll: everybody may read the mirror
- * @returns {Promise<{exists: boolean, validates: boolean}>} exists: the target's database; validates: it has a
+ * @param {{dryRun?: boolean, isForAll?: boolean, signal?: AbortSignal}} options isForAll: the mirror is public
+ * @returns {Promise<{exists: boolean, validates: boolean}>} exists: the target database exists; validates: it has a
  *   validation function
  */
 export async function checkSides (source, target, { dryRun = false, isForAll = false, signal }) {
@@ -45,10 +45,10 @@ export async function checkSides (source, target, { dryRun = false, isForAll = f
   return { exists, validates }
 }
 
-/** @returns {Promise<boolean>} false: there is no such database */
+/** @returns {Promise<boolean>} false: the database does not exist */
 async function isWritable (target, signal) {
   try {
-    // removing a document that does not exist: a side that only reads refuses without looking for it
+    // deletes a missing document: a read-only side refuses that without a look-up
     await target.request({ method: 'DELETE', path: '_local/tilecouch-nothing', ...FIRST, signal })
   } catch (error) {
     if (error.code === 'DATABASE_NOT_FOUND') return false
@@ -70,7 +70,7 @@ async function recogniseTarget (target) {
   return validation !== undefined
 }
 
-/** Reports missing rights once, not with every document. */
+/** Checks the right to write, so that a missing one is reported once and not with every document. */
 async function checkRight (store) {
   const { couch } = store
   const session = await couch.find({ path: '_session', server: true, ...FIRST })
@@ -102,22 +102,22 @@ async function recogniseSource (source, signal) {
 
 /** One database may have several addresses: another name or port, or a gateway in front. */
 async function checkDifferent (source, target, writes) {
-  const [from, to] = [peerOf(source), peerOf(target)]
-  const targetIdentity = await identityOf(to, writes) // the target first: a gateway in front of it shows the id then
-  if (targetIdentity !== await identityOf(from, writes)) return
-  const same = new TilecouchError('SAME_DATABASE', { url: source.url, where: target.url })
-  if (!writes) throw same
+  const [sourcePeer, targetPeer] = [peerOf(source), peerOf(target)]
+  const targetIdentity = await identityOf(targetPeer, writes) // first, because a gateway then returns the same id
+  if (targetIdentity !== await identityOf(sourcePeer, writes)) return
+  const sameDatabase = new TilecouchError('SAME_DATABASE', { url: source.url, where: target.url })
+  if (!writes) throw sameDatabase
   // a copy of the database's files has the same id: a random value tells them apart
   const probe = randomId()
-  await to.updateLocal(IDENTITY, doc => ({ ...doc, probe }))
-  const isSame = (await from.getLocal(IDENTITY))?.probe === probe
-  await to.updateLocal(IDENTITY, ({ uuid }) => ({ uuid: isSame ? uuid : randomId() }))
-  if (isSame) throw same
+  await targetPeer.updateLocal(IDENTITY, doc => ({ ...doc, probe }))
+  const isSame = (await sourcePeer.getLocal(IDENTITY))?.probe === probe
+  await targetPeer.updateLocal(IDENTITY, ({ uuid }) => ({ uuid: isSame ? uuid : randomId() }))
+  if (isSame) throw sameDatabase
 }
 
 /**
- * Whether everybody may read a store: tries without a name, and reads its rules where they are shown, since an embedded
- * store lets in everybody who reaches it. A mirror of a store that is not public is not public either.
+ * Whether a store is public: tries without a name, and reads its security object if possible, because an embedded store
+ * accepts every request. A mirror of a store that is not public is not public either.
  * @param {Couch} couch @param {AbortSignal} [signal]
  */
 export async function isPublic (couch, signal) {
@@ -133,7 +133,7 @@ export async function isPublic (couch, signal) {
   return !names?.length && !roles?.length
 }
 
-/** @returns undefined where they are not shown, as by a gateway */
+/** @returns undefined if the server does not return it, such as a gateway */
 async function securityOf (couch, signal) {
   try {
     return await couch.find({ path: '_security', signal })

@@ -1,7 +1,7 @@
-// The target of a mirror. `makeDatabase` creates it, for admins only while it is filled. When everything is there,
-// `makeReady` adds the design documents, builds their indexes and last lets readers in. A mirror takes no code from
-// elsewhere: it gets the design documents of this tilecouch. Where the source has exactly the same, they come with
-// their revisions, so that CouchDB's replicator finds nothing to do.
+// The target of a mirror. `makeDatabase` creates it, for admins only while it is filled. When the copy is complete,
+// `makeReady` adds the design documents, builds their indexes and finally opens it to readers. A mirror takes no code
+// from the source: it gets the design documents of this tilecouch. If the source has exactly the same ones, they are
+// copied with their revisions, so that CouchDB's replicator finds no difference.
 import { gunzipSync } from 'node:zlib'
 import { isDeepStrictEqual } from 'node:util'
 import { isUntouched } from '../../store/access.js'
@@ -12,8 +12,8 @@ import { push } from '../../couchapp/push.js'
 import { peerOf, removeLocal } from '../../store/peer.js'
 import { isPublic } from './sides.js'
 
-const FILLING = 'tilecouch-filling' // _local/…: a mirror has created the database, and has not been ready yet
-const MOST = 64 * 1024 * 1024 // bytes of a design document with its attachments; none of ours is larger
+const FILLING = 'tilecouch-filling' // _local/…: a mirror has created the database and is not ready yet
+const MOST = 64 * 1024 * 1024 // bytes of a design document with its attachments; all of tilecouch are smaller
 const BESIDE = new Set(['_rev', '_revisions', '_attachments'])
 
 /**
@@ -21,10 +21,10 @@ const BESIDE = new Set(['_rev', '_revisions', '_attachments'])
  * @property {boolean} created by this mirror, now or in an earlier run
  * @property {Deployed[]} designs
  * @property {string} [skipped] why design documents were not deployed
- * @property {'kept' | 'opened' | 'closed'} access kept: as its operator has set it; closed: for admins only, since not
- *   everybody may read the source
+ * @property {'kept' | 'opened' | 'closed'} access kept: not changed; closed: for admins only, because the source is
+ *   not public
  *
- * differs: the target has another one, which was left to its operator
+ * differs: the target has another design document, which stays
  * @typedef {{id: string, action: 'copied' | 'new' | 'changed' | 'unchanged' | 'differs'}} Deployed
  * @typedef {import('../../couchapp/compose.js').DesignDocument} DesignDocument
  * @typedef {import('../../store/couch.js').Couch} Couch
@@ -45,8 +45,7 @@ export async function makeDatabase (target, signal) {
 const beginFilling = target => peerOf(target).updateLocal(FILLING, doc => doc ? undefined : { filling: true })
 
 /**
- * Treats an empty database whose rights nobody has set as a new one: a mirror that was killed at once leaves such a
- * database.
+ * Treats an empty database with default rights as a new one: a mirror that was killed early leaves such a database.
  * @param {Couch} target
  */
 export async function adoptEmpty (target) {
@@ -68,7 +67,7 @@ export async function makeReady (source, target, { isForAll, signal, onIndex }) 
   try {
     ready.designs = await deployDesigns(source, target, { docs, replaces: Boolean(filling), signal, onIndex })
   } catch (error) {
-    // a writer who is not an admin leaves them to an admin
+    // the writer is not an admin: an admin has to deploy them
     if (filling || !['FORBIDDEN', 'UNAUTHORIZED'].includes(error.code)) throw error
     ready.skipped = error.details.reason
   }
@@ -79,7 +78,7 @@ export async function makeReady (source, target, { isForAll, signal, onIndex }) 
   return { ...ready, access: isOpened ? 'opened' : 'closed' }
 }
 
-/** `replaces`: also existing ones. @returns {Promise<Deployed[]>} */
+/** Deploys design documents; `replaces`: also existing ones. @returns {Promise<Deployed[]>} */
 async function deployDesigns (source, target, { replaces, docs, signal, onIndex }) {
   const actions = new Map((await push(target, docs, { dryRun: true })).map(({ id, action }) => [id, action]))
   const copied = new Set()
@@ -96,28 +95,28 @@ async function deployDesigns (source, target, { replaces, docs, signal, onIndex 
 
 /** @returns {Promise<boolean>} whether the source has the same */
 async function copyDesign (source, target, doc, signal) {
-  const [from, to] = [peerOf(source), peerOf(target)]
+  const [sourcePeer, targetPeer] = [peerOf(source), peerOf(target)]
   const stored = await source.get(doc._id)
   if (!stored) return false
   try {
-    const { docs } = await from.fetch([{ id: doc._id, rev: stored._rev }], { signal, most: MOST })
-    const same = docs.filter(design => isSame(design, doc))
-    return same.length > 0 && !(await to.write(same.slice(0, 1), signal)).length
+    const { docs } = await sourcePeer.fetch([{ id: doc._id, rev: stored._rev }], { signal, most: MOST })
+    const equalDesigns = docs.filter(design => isSame(design, doc))
+    return equalDesigns.length > 0 && !(await targetPeer.write(equalDesigns.slice(0, 1), signal)).length
   } catch (error) {
     if (signal?.aborted || ['FORBIDDEN', 'UNAUTHORIZED', 'UNREACHABLE'].includes(error.code)) throw error
-    return false // not one of ours
+    return false // not a design document of tilecouch
   }
 }
 
-/** Compares every field and every byte: a document's own digests are not trusted. */
-function isSame (stored, own) {
-  const names = new Set([...Object.keys(stored), ...Object.keys(own)].filter(name => !BESIDE.has(name)))
-  return [...names].every(name => isDeepStrictEqual(stored[name], own[name])) &&
-    isDeepStrictEqual(contents(stored), contents(own))
+/** Compares every field and every byte, because the digests in a document may be wrong. */
+function isSame (stored, ownDesign) {
+  const names = new Set([...Object.keys(stored), ...Object.keys(ownDesign)].filter(name => !BESIDE.has(name)))
+  return [...names].every(name => isDeepStrictEqual(stored[name], ownDesign[name])) &&
+    isDeepStrictEqual(contents(stored), contents(ownDesign))
 }
 
 const contents = ({ _attachments: attachments = {} }) => Object.fromEntries(Object.entries(attachments)
   .map(([name, { content_type: type, data = '', encoding }]) => {
-    const bytes = Buffer.from(data, 'base64') // of ours; what was read are bytes already
+    const bytes = Buffer.from(data, 'base64') // base64 in our own ones; of fetched ones data is bytes already
     return [name, { type, bytes: encoding === 'gzip' ? gunzipSync(bytes, { maxOutputLength: MOST }) : bytes }]
   }))

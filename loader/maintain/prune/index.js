@@ -1,7 +1,7 @@
-// Removes the past versions of a layer that no moment kept by its retention policy shows. After every step the map as
-// of each kept moment is right, so that a run may be killed anywhere and repeated. It writes no removal documents: no
-// kept moment depends on the versions that it removes, whether or not a manifest names them. What the last run has
-// looked at is not looked at again (last.js).
+// Removes the past versions of a layer that are not visible at any moment that its retention policy keeps. After every
+// step the map as of each kept moment is right, so that a run may be killed at any point and repeated. It writes no
+// removal documents, because no kept moment depends on the removed versions, even if a manifest has them. It skips
+// tiles that the last run has checked (last.js).
 import { batchesOf } from '../../../core/lists.js'
 import { checkRetention, headId, now as clock, editionId, isExactTime, parseDocumentId } from '../../../core/index.js'
 import { newRun } from '../../../core/runs.js'
@@ -17,21 +17,21 @@ import { LastPrune } from './last.js'
 import { markPruned } from './mark.js'
 import { pruneDefaults, PrunePlan } from './plan.js'
 
-/** Faults of one layer that do not stop the others. */
+/** Errors of one layer that do not stop the others. */
 const OF_ONE_LAYER = new Set(['BAD_RETENTION', 'LAYER_NOT_FOUND'])
 
 /**
  * @typedef {object} PruneOptions
- * @property {import('../../../core/retention.js').Retention} [policy] unless given, that of the layer
+ * @property {import('../../../core/retention.js').Retention} [policy] by default that of the layer
  * @property {() => string} [now]
- * @property {boolean} [purge] leave no trace of what is removed
- * @property {boolean} [dryRun] plan, and write nothing
+ * @property {boolean} [purge] leave no trace of removed documents
+ * @property {boolean} [dryRun] only make the plan
  * @property {'auto' | 'always' | 'never'} [compact] compact the store afterwards; auto: if it frees enough
  * @property {AbortSignal} [signal]
- * @property {(plan: {layer: string} & import('./plan.js').PlanSummary) => void | Promise<void>} [onBegin] before
- *   anything is removed, which waits for it
+ * @property {(plan: {layer: string} & import('./plan.js').PlanSummary) => void | Promise<void>} [onBegin] awaited
+ *   before the first removal
  * @property {(done: {layer: string, looked: number, total?: number, versions: number}) => void} [onProgress] total:
- * unless only a part is looked at; versions: removed
+ * undefined if only a part is checked; versions: removed ones
  * @property {NonNullable<Parameters<typeof compact>[1]>['onProgress']} [onCompact]
  * @property {Partial<typeof pruneDefaults>} [limits]
  *
@@ -55,38 +55,38 @@ export async function prune (store, layer, { compact: when = 'auto', ...options 
 async function pruneLayer (store, layer, settings) {
   const { policy, now = clock, dryRun = false, onBegin, limits, ...options } = settings
   const doc = await store.layer(layer)
-  const rules = policy ?? doc.retention
-  if (!rules) throw new TilecouchError('BAD_RETENTION', { why: `none is given, and the layer ${layer} has none` })
+  const usedPolicy = policy ?? doc.retention
+  if (!usedPolicy) throw new TilecouchError('BAD_RETENTION', { why: `none is given, and the layer ${layer} has none` })
   const { signal } = options
-  const all = { ...pruneDefaults, ...limits }
-  const checked = checkRetention(rules)
-  const last = await new LastPrune(store.couch, layer, { page: all.page, signal }).read()
-  const idle = dryRun ? undefined : last.idle(checked, now())
+  const allLimits = { ...pruneDefaults, ...limits }
+  const checkedPolicy = checkRetention(usedPolicy)
+  const lastPrune = await new LastPrune(store.couch, layer, { page: allLimits.page, signal }).read()
+  const idle = dryRun ? undefined : lastPrune.idle(checkedPolicy, now())
   if (idle) {
     await onBegin?.({ layer, ...idle })
     return { layer, ...idle, ...new Remover(store).tally, editions: 0 }
   }
-  const plan = new PrunePlan(layer, checked, { now, limits: all })
-  const editionTimes = dryRun ? [] : await manifestTimes(store.couch, layer, signal) // before the moments
+  const plan = new PrunePlan(layer, checkedPolicy, { now, limits: allLimits })
+  const editionTimes = dryRun ? [] : await manifestTimes(store.couch, layer, signal) // read before the moments
   const newEditions = dryRun ? undefined : await watchEditions(store.couch, layer, signal)
   await plan.read(store.couch, signal)
   const { counts, missing } = plan
-  // probably a typing error: the edition that was meant would be removed with the rest
+  // probably a typing error: the intended edition would be removed
   if (missing.length && (policy || !counts.kept)) {
     throw new TilecouchError('BAD_RETENTION', { why: `${layer} has no edition ${missing.join(', ')}` })
   }
   await onBegin?.({ layer, ...plan.summary })
-  const tiles = await last.tiles(plan.kept, plan.versions)
-  const how = { now, dryRun, tiles, newEditions, editionTimes, limits: all, ...options }
-  const tally = await apply(store, layer, plan, how)
+  const tiles = await lastPrune.tiles(plan.kept, plan.versions)
+  const pruneOptions = { now, dryRun, tiles, newEditions, editionTimes, limits: allLimits, ...options }
+  const tally = await removeVersions(store, layer, plan, pruneOptions)
   const { changed, refused, versions, editions } = tally
   if (!dryRun && !changed && !refused && !missing.length) {
-    await last.write(plan.kept, versions || editions ? undefined : plan.idle)
+    await lastPrune.write(plan.kept, versions || editions ? undefined : plan.idle)
   }
   return { layer, ...plan.summary, ...tally }
 }
 
-/** The times of editions that have a manifest, also of those that earlier prunes have removed. */
+/** The times of all manifests, also of editions that earlier prunes have removed. */
 async function manifestTimes (couch, layer, signal) {
   const times = new Set()
   const range = { startkey: `manifest:${layer}@`, endkey: `manifest:${layer}@~` }
@@ -97,9 +97,9 @@ async function manifestTimes (couch, layer, signal) {
 }
 
 /** Removes versions, tile by tile, then editions. */
-async function apply (store, layer, plan, options) {
+async function removeVersions (store, layer, plan, options) {
   const { now, purge, dryRun, tiles, newEditions, editionTimes, limits, signal, onProgress } = options
-  // the batches are made below: each is removed right after the last look for new editions
+  // batches are made below: each is removed directly after a check for new editions
   const remover = new Remover(store, { purge, dryRun, signal, limits: { batch: Infinity } })
   await remover.begin()
   const statements = remover.statements.of(layer)
@@ -128,15 +128,14 @@ async function apply (store, layer, plan, options) {
       await remover.take(tile, versions)
     }
     await remover.flush()
-    // an edition that began between the look and the deletion may have been compared with the versions that are deleted
-    // now
-    const late = await newEditions?.() ?? []
-    for (const time of late) plan.keep(time)
-    const needed = ({ tile, versions }) => {
+    // an edition that began between the check and the deletion may have been compared with the deleted versions
+    const newTimes = await newEditions?.() ?? []
+    for (const time of newTimes) plan.keep(time)
+    const neededVersions = ({ tile, versions }) => {
       const toPrune = plan.versionsToPrune(tile.versions)
       return versions.filter(version => !toPrune.includes(version))
     }
-    if (late.length) await restore(store, layer, removed.flatMap(needed))
+    if (newTimes.length) await restore(store, layer, removed.flatMap(neededVersions))
   }
   let editions = 0
   for await (const batch of batchesOf(plan.editions, { most: limits.batch, bytes: Infinity })) {
@@ -145,7 +144,7 @@ async function apply (store, layer, plan, options) {
   return { ...await remover.finish(), editions }
 }
 
-/** Restores versions that were just deleted and are needed after all, from the deleted revisions. */
+/** Restores versions that were deleted but are needed, from the revisions before the deletion. */
 async function restore ({ couch }, layer, versions) {
   if (!versions.length) return
   const access = tileAccess(couch)
@@ -168,19 +167,19 @@ async function restore ({ couch }, layer, versions) {
  *   live?: boolean, every?: number, onRound?: (round: PruneRound) => void | Promise<void>,
  *   onState?: (state: {state: 'following' | 'away', error?: string, reason?: string}) => void
  * }} [options] live: until the signal; every: seconds between two rounds
- * @returns {Promise<PruneRound>} of the last round, when it is live
+ * @returns {Promise<PruneRound>} if live, the last round
  *
  * @typedef {{layers: PruneSummary[], failed: {layer: string, error: string, reason: string}[], compaction?: any}}
  * PruneRound failed: layers that were not pruned
  */
 export async function pruneAll (store, { live, every = pruneDefaults.every, onRound, onState, ...options } = {}) {
   let round = /** @type {PruneRound} */ ({ layers: [], failed: [] })
-  const look = async () => {
+  const runRound = async () => {
     round = await pruneEach(store, options)
     await onRound?.(round)
   }
-  if (live) await repeat(look, { pause: () => every * 1000, signal: options.signal, onState })
-  else await look()
+  if (live) await repeat(runRound, { pause: () => every * 1000, signal: options.signal, onState })
+  else await runRound()
   return round
 }
 
@@ -207,9 +206,8 @@ async function compactAfter (store, when, versions, /** @type {any} */ { signal,
 }
 
 /**
- * Watches for editions that are begun while a layer is pruned; called before the plan is made. Their loads compare each
- * tile with the version before it, and store nothing if nothing has changed: that version must not be removed a moment
- * later.
+ * Watches for editions that begin while a layer is pruned. Call it before the plan is made. A load compares each tile
+ * with the version before it, and does not store an unchanged tile: then the version before must not be removed.
  * @returns {Promise<() => Promise<string[]>>} the times of editions that were written since the last call
  */
 async function watchEditions (couch, layer, signal) {

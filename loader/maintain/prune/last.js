@@ -1,12 +1,12 @@
-// What the last prune of a layer left (load/baseline.js), so that the next one looks only at what may have changed
-// since: tiles that were written, and tiles that had a version for a moment that is kept no longer.
+// The state that the last prune of a layer stored (load/baseline.js). With it the next prune checks only tiles that
+// were written since, and tiles that had a version for a moment that is no longer kept.
 import { AFTER, headId, isKept, isTileId, parseTileId } from '../../../core/index.js'
 import { lowerBound } from '../../../core/lists.js'
 import { feedPositionOf, lastRun, noteRun } from '../../load/baseline.js'
 import { BY_TIME } from '../../store/reader.js'
 import { Changes, changeDefaults, readChanges } from '../../export/tree/changes.js'
 
-const MOST_KEPT = 10_000 // moments that are remembered
+const MOST_KEPT = 10_000 // moments in the stored state
 
 const nameOf = layer => `prune-${layer}`
 
@@ -15,21 +15,21 @@ const nameOf = layer => `prune-${layer}`
  * @typedef {Awaited<ReturnType<typeof lastRun>>['now']} Position
  *
  * @typedef {object} Last
- * @property {string | number} since position in the feed: of every tile that was not written since, only what the kept
- *   moments need is left
+ * @property {string | number} since position in the feed: tiles that were not written since only have versions that
+ *   the kept moments need
  * @property {Kept} kept
- * @property {Idle} [idle] of a run that found nothing to do
+ * @property {Idle} [idle] set by a run that removed nothing
  *
- * @typedef {object} Idle with the same policy, there is nothing to do until then, unless something is written
- * @property {string} at when it was found
+ * @typedef {object} Idle with the same policy and without writes, there is nothing to remove until `until`
+ * @property {string} at the time of the run
  * @property {string} until
  * @property {string} policy as JSON
  * @property {number} total moments
- * @property {number} stay of them
+ * @property {number} stay kept moments
  */
 
 export class LastPrune {
-  /** Where the feed is: before anything is read. @type {Position} */
+  /** The position of the feed before the first read. @type {Position} */
   #now = /** @type {any} */ (undefined)
   /** @type {Last | undefined} */
   #last
@@ -42,14 +42,14 @@ export class LastPrune {
     this.changes = new Changes(layer, { selected: () => true })
   }
 
-  /** Reads what was left, and what was written since. */
+  /** Reads the stored state, and the changes since then. */
   async read () {
     const { couch, layer, changes, signal } = this
     const { now, last } = await lastRun(couch, nameOf(layer), signal)
     this.#now = now
-    if (!isSound(last)) return this
-    // a version that was deleted leaves nothing to prune, unless one that says "gone" is now the first of its tile:
-    // then there is a removal
+    if (!isValid(last)) return this
+    // a deleted version leaves nothing to prune, unless a "gone" version is now the first one of its tile: then there
+    // is a removal
     const onChange = (id, deleted) => { if (!deleted || !isTileId(id)) changes.add(id) }
     if (last.since !== now.since) await readChanges(couch, last.since, { signal, onChange })
     if (!changes.overflow && !changes.removals) this.#last = last
@@ -57,7 +57,7 @@ export class LastPrune {
   }
 
   /**
-   * The summary of the last plan, if there is nothing to do.
+   * The summary of the last plan, if there is nothing to remove.
    * @param {import('../../../core/retention.js').Retention} policy
    * @param {string} now
    * @returns {import('./plan.js').PlanSummary | undefined}
@@ -73,7 +73,7 @@ export class LastPrune {
   /**
    * The tiles that may have something to prune, in the order of columns; undefined: all.
    * @param {Kept} kept
-   * @param {number} versions of the layer: reading tiles by name takes twice as long as reading all in turn
+   * @param {number} versions number in the layer: reading tiles by id takes twice as long as reading all in order
    * @returns {Promise<{z: number, x: number, ys: number[]}[] | undefined>}
    */
   async tiles (kept, versions) {
@@ -91,20 +91,20 @@ export class LastPrune {
   }
 
   /**
-   * After a run that left nothing to do.
+   * Stores the state, after a run that removed all that it had to.
    * @param {Kept} kept
    * @param {Idle} [idle]
    */
   async write (kept, idle) {
     if (kept.moments.length > MOST_KEPT) return
     const { couch, layer, signal } = this
-    const { purged } = await feedPositionOf(couch, signal) // what this run purged counts
+    const { purged } = await feedPositionOf(couch, signal) // after the purges of this run
     await noteRun(couch, nameOf(layer), this.#now, { purged, kept, ...(idle && { idle }) }, signal)
   }
 }
 
-/** Everybody who may write can write it. @returns {last is Last} */
-function isSound (last) {
+/** Checks the stored state, because all writers may change it. @returns {last is Last} */
+function isValid (last) {
   const { kept, idle } = last ?? {}
   const areTimes = times => Array.isArray(times) && times.every(time => typeof time === 'string')
   const areKept = areTimes(kept?.moments) && (kept.from === null || areTimes([kept.from]))
@@ -114,24 +114,24 @@ function isSound (last) {
 }
 
 /**
- * The spans of time in which a version ends that a kept moment showed before, and none shows now: after the first
- * time, up to and including the second. A version is shown until the next one of its tile begins, so such a tile has
- * a version in the span.
- * @param {Kept} before
+ * The spans of time in which versions end that a moment kept before showed and no moment kept now shows. A span begins
+ * after its first time and includes its second one. A version is shown until the next one of its tile begins, so such a
+ * tile has a version in the span.
+ * @param {Kept} lastKept
  * @param {Kept} kept
  * @returns {[string, string][]}
  */
-export function spansLost (before, kept) {
+export function spansLost (lastKept, kept) {
   const { moments, from } = kept
-  const next = time => moments[lowerBound(moments, time)] ?? from ?? AFTER // `from` is after all of them
+  const nextKept = time => moments[lowerBound(moments, time)] ?? from ?? AFTER // `from` is after all moments
   /** @type {[string, string][]} */
-  const spans = before.moments.filter(time => !isKept(kept, time)).map(time => [time, next(time)])
-  if (before.from !== null && (from === null || from > before.from)) spans.push([before.from, from ?? AFTER])
+  const spans = lastKept.moments.filter(time => !isKept(kept, time)).map(time => [time, nextKept(time)])
+  if (lastKept.from !== null && (from === null || from > lastKept.from)) spans.push([lastKept.from, from ?? AFTER])
   /** @type {[string, string][]} */
   const merged = []
   for (const [after, until] of spans.sort()) {
-    const last = merged.at(-1)
-    if (last && after <= last[1]) last[1] = until > last[1] ? until : last[1]
+    const lastSpan = merged.at(-1)
+    if (lastSpan && after <= lastSpan[1]) lastSpan[1] = until > lastSpan[1] ? until : lastSpan[1]
     else merged.push([after, until])
   }
   return merged

@@ -1,5 +1,5 @@
-// Decides which moments of a layer are kept, and so which of its versions are removed. Moments that appear after the
-// plan is made are left for the next run.
+// Decides which moments of a layer are kept, and therefore which versions are removed. Moments that appear after the
+// plan was made are left for the next run.
 import {
   AFTER, MomentSelector, addSeconds, fromSeconds, versionsToPrune, isKept, toSeconds, editionId, faultIn, isExactTime
 } from '../../../core/index.js'
@@ -7,45 +7,45 @@ import { lowerBound } from '../../../core/lists.js'
 import { BY_TIME } from '../../store/reader.js'
 
 export const pruneDefaults = {
-  page: 5000, // moments read with one request
+  page: 5000, // moments per request
   listed: 1000, // moments listed in a summary; all are counted
   loading: 86400, // seconds after the start of an edition in which it may still be loading
-  batch: 500, // versions, or editions, removed together
+  batch: 500, // versions, or editions, removed in one request
   every: 3600 // seconds between two rounds of a live run
 }
 
 /**
  * @typedef {object} MomentSummary
  * @property {string} time
- * @property {string} [title] of its edition
+ * @property {string} [title] title of its edition
  * @property {boolean} edition whether an edition has this time
- * @property {string[]} by rules that keep it; none: it is not kept
- * @property {number} versions of this time
- * @property {number} going how many of them are removed
- * @property {number} bytes of those
+ * @property {string[]} by rules that keep it; empty: it is not kept
+ * @property {number} versions number of versions of this time
+ * @property {number} going number of removed versions
+ * @property {number} bytes of the removed versions
  *
  * @typedef {object} PlanSummary
  * @property {import('../../../core/retention.js').Retention} policy
- * @property {string | null} from everything since then is kept
- * @property {string[]} missing editions that the policy names and that do not exist
+ * @property {string | null} from all moments since this time are kept
+ * @property {string[]} missing editions that the policy names but that do not exist
  * @property {{total: number, kept: number, going: number, listed: MomentSummary[]}} moments listed: newest first; if
- * they are too many, only those that are kept
+ * there are too many, only kept moments
  */
 
 export class PrunePlan {
   #layer
   #limits
   #selector
-  #seconds = /** @type {number[]} */ ([]) // of every moment, descending: numbers take less than strings
+  #seconds = /** @type {number[]} */ ([]) // of every moment, descending; numbers need less memory than strings
   #now
-  #until = AFTER // when something is kept no longer, unless the layer changes
+  #until = AFTER // first time at which another moment may be dropped, if the layer does not change
   /** @type {Map<string, MomentSummary>} */
   #listed = new Map()
   /** @type {import('../../../core/retention.js').Kept} */
   kept = { moments: [], from: null }
   /** Editions whose moments are not kept. @type {{id: string, rev: string}[]} */
   editions = []
-  /** Editions that the policy names and that do not exist. @type {string[]} */
+  /** Editions that the policy names but that do not exist. @type {string[]} */
   missing = []
   counts = { total: 0, kept: 0, going: 0 }
   versions = 0
@@ -66,23 +66,23 @@ export class PrunePlan {
 
   /** @param {import('../../store/couch.js').Couch} couch @param {AbortSignal} [signal] */
   async read (couch, signal) {
-    let last = /** @type {{moment: Moment, by: string[]} | undefined} */ (undefined)
+    let previous = /** @type {{moment: Moment, by: string[]} | undefined} */ (undefined)
     for await (const moment of momentsOf(couch, this.#layer, this.#limits.page, signal)) {
       const { time, edition } = moment
       if (time > this.#now) this.#until = time // the newest come first
-      if (last) this.#add(last.moment, last.by)
+      if (previous) this.#add(previous.moment, previous.by)
       const by = this.#selector.take({ time, edition: Boolean(edition), always: this.#isLoading(edition) })
-      last = { moment, by }
+      previous = { moment, by }
     }
     const { moments, from, oldest, missing } = this.#selector.end()
-    // only now is it known to be the oldest
-    if (last) this.#add(last.moment, [...last.by, ...oldest.map(rule => `oldest ${rule}`)])
+    // the last moment is the oldest one
+    if (previous) this.#add(previous.moment, [...previous.by, ...oldest.map(rule => `oldest ${rule}`)])
     this.kept = { moments, from }
     this.missing = missing
     return this
   }
 
-  /** A load compares tiles with the versions before them, which must stay. An invalid edition may be loading. */
+  /** Whether an edition may be loading. A load compares tiles with the versions before, which must stay. */
   #isLoading (edition) {
     if (edition?.isInvalid) return true
     if (!edition || edition.finished || !(edition.started > this.begun)) return false
@@ -106,7 +106,7 @@ export class PrunePlan {
     }
   }
 
-  /** Keeps the moment of an edition that appeared meanwhile. @param {string} time */
+  /** Keeps the moment of an edition that appeared after the plan was made. @param {string} time */
   keep (time) {
     if (isKept(this.kept, time)) return
     this.kept.moments.push(time)
@@ -114,20 +114,20 @@ export class PrunePlan {
   }
 
   /**
-   * The times that are dropped: each span from a time that is not kept to the next one that is.
-   * @param {string[]} others times of editions, beside the moments
+   * The dropped times: each span from a time that is not kept to the next kept time.
+   * @param {string[]} editionTimes more times, beside the moments
    * @param {string} run of the prune
    * @returns {import('../../../core/store/limits.js').Dropped[]}
    */
-  dropped (others, run) {
+  dropped (editionTimes, run) {
     const { moments, from } = this.kept
     /** @type {Map<string, string>} */
-    const firstBefore = new Map() // the kept time after a span -> where that span begins
-    for (const time of [...this.#seconds.map(fromSeconds), ...others]) {
+    const firstBefore = new Map() // the kept time after a span -> the first time of the span
+    for (const time of [...this.#seconds.map(fromSeconds), ...editionTimes]) {
       if (isKept(this.kept, time)) continue
-      const next = [moments[lowerBound(moments, time)], from].filter(one => one && one > time).sort()[0]
-      const first = next && firstBefore.get(next)
-      if (next && (!first || time < first)) firstBefore.set(next, time)
+      const nextKept = [moments[lowerBound(moments, time)], from].filter(kept => kept && kept > time).sort()[0]
+      const first = nextKept && firstBefore.get(nextKept)
+      if (nextKept && (!first || time < first)) firstBefore.set(nextKept, time)
     }
     return [...firstBefore].map(([until, first]) => [first, until, run])
   }
@@ -139,7 +139,7 @@ export class PrunePlan {
   }
 
   /**
-   * The versions of a tile that are removed, but none that appeared after the plan was made.
+   * The versions of a tile that are removed, without versions that appeared after the plan was made.
    * @template {{time: string, gone: boolean, size: number}} T
    * @param {T[]} versions oldest first
    * @returns {T[]}
@@ -170,7 +170,7 @@ export class PrunePlan {
     return seconds[low] === searchedSecond
   }
 
-  /** What is remembered if there was nothing to do. @returns {import('./last.js').Idle} */
+  /** The state to store if nothing was removed. @returns {import('./last.js').Idle} */
   get idle () {
     const { total, kept } = this.counts
     return { at: this.#now, until: this.#until, policy: JSON.stringify(this.policy), total, stay: kept }
@@ -178,8 +178,8 @@ export class PrunePlan {
 
   /** @returns {PlanSummary} */
   get summary () {
-    const all = [...this.#listed.values()]
-    const listed = this.counts.total > this.#limits.listed ? all.filter(({ by }) => by.length) : all
+    const summaries = [...this.#listed.values()]
+    const listed = this.counts.total > this.#limits.listed ? summaries.filter(({ by }) => by.length) : summaries
     return { policy: this.policy, from: this.kept.from, missing: this.missing, moments: { ...this.counts, listed } }
   }
 }
@@ -187,29 +187,29 @@ export class PrunePlan {
 /** @typedef {{time: string, versions: number, edition?: any}} Moment edition: its document */
 
 /**
- * The times of a layer's versions and editions, the newest first. There may be a million: both are read in pages.
+ * The times of a layer's versions and editions, newest first. There may be a million, so both are read in pages.
  * @param {import('../../store/couch.js').Couch} couch
  * @param {string} layer
- * @param {number} page rows a request
+ * @param {number} page rows per request
  * @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<Moment>}
  */
 async function * momentsOf (couch, layer, page, signal) {
   const editions = editionsOf(couch, layer, page, signal)
-  const next = async () => (await editions.next()).value
-  let edition = await next()
+  const read = async () => (await editions.next()).value
+  let edition = await read()
   for await (const { time, versions } of timesOf(couch, layer, page, signal)) {
-    for (; edition && edition.time > time; edition = await next()) yield { time: edition.time, versions: 0, edition }
+    for (; edition && edition.time > time; edition = await read()) yield { time: edition.time, versions: 0, edition }
     const isSame = edition?.time === time
     yield { time, versions, ...(isSame && { edition }) }
-    if (isSame) edition = await next()
+    if (isSame) edition = await read()
   }
-  for (; edition; edition = await next()) yield { time: edition.time, versions: 0, edition }
+  for (; edition; edition = await read()) yield { time: edition.time, versions: 0, edition }
 }
 
 /** @returns {AsyncGenerator<{time: string, versions: number}>} */
 async function * timesOf (couch, layer, page, signal) {
-  // read backwards: before [layer, time], and after [layer, time, z]
+  // [layer, time] as start of a descending range excludes all rows [layer, time, z]
   for (let startkey = [layer, {}]; ;) {
     const query = { startkey, endkey: [layer], descending: true, group_level: 2, limit: page }
     const rows = await couch.view(BY_TIME, query, signal)

@@ -1,4 +1,4 @@
-// Reads tiles with all of their documents, from the primary index, which is never behind; and deletes documents.
+// Deletes documents, and reads tiles with all their documents from the primary index, which is always current.
 import { TILE_ATTACHMENT } from '../../../core/index.js'
 import { readTileLeaves } from '../../../core/store/documents.js'
 import { isRefusal } from '../../../core/couch/answers.js'
@@ -10,16 +10,16 @@ import { tombstone, readLeaves } from '../../store/revisions.js'
  * @typedef {{id: string, rev: string}} Revision
  *
  * @typedef {object} Ended
- * @property {Map<string, string>} gone id -> revision of the deletion
+ * @property {Map<string, string>} gone deleted: id -> revision of the deletion
  * @property {string[]} changed ids of documents that another program wrote meanwhile
  * @property {{id: string, reason: string}[]} refused
  */
 
 /**
- * Deletes documents at the given revisions. A document that is gone counts as deleted whatever the answer says: an
- * earlier attempt of the same request succeeded, or another program deleted it as well.
+ * Deletes documents at the given revisions. A document that no longer exists counts as deleted, even after an error: an
+ * earlier try of the same request succeeded, or another program deleted it.
  * @param {import('../../store/couch.js').Couch} couch
- * @param {Revision[]} leaves if a document has several, all of them
+ * @param {Revision[]} leaves all leaves of each document
  * @param {AbortSignal} [signal]
  * @returns {Promise<Ended>}
  */
@@ -30,19 +30,19 @@ export async function endLeaves (couch, leaves, signal) {
   for (const { id } of leaves) counts.set(id, (counts.get(id) ?? 0) + 1)
   const single = leaves.filter(({ id }) => counts.get(id) === 1)
   const several = leaves.filter(({ id }) => counts.get(id) > 1)
-  const unsure = new Set()
+  const uncertainIds = new Set()
   const docs = single.map(({ id, rev }) => ({ _id: id, _rev: rev, _deleted: true }))
   for (const { id, rev, error, reason } of docs.length ? await couch.bulk(docs, { signal }) : []) {
     if (rev && !error) ended.gone.set(id, rev)
     else if (isRefusal(error)) ended.refused.push({ id, reason: reason || error })
-    else unsure.add(id)
+    else uncertainIds.add(id)
   }
   if (several.length) {
     const refused = await peerOf(couch).write(several.map(({ id, rev }) => tombstone(id, rev)), signal)
     for (const { id, error, reason } of refused) ended.refused.push({ id, reason: reason || error })
-    for (const { id } of several) if (!refused.some(one => one.id === id)) unsure.add(id)
+    for (const { id } of several) if (!refused.some(row => row.id === id)) uncertainIds.add(id)
   }
-  for (const [id, { living, ended: ends }] of await readLeaves(couch, [...unsure], signal)) {
+  for (const [id, { living, ended: ends }] of await readLeaves(couch, [...uncertainIds], signal)) {
     if (living.length) ended.changed.push(id)
     else if (ends.length) ended.gone.set(id, ends.map(({ _rev }) => _rev).sort(compareRevs)[ends.length - 1])
   }
@@ -52,7 +52,7 @@ export async function endLeaves (couch, leaves, signal) {
 /** @typedef {{id: string, head?: any, pasts: any[]}} StoredTile pasts: oldest first */
 
 /**
- * Tiles as they are stored, copies of heads included; of documents with conflicts the winners.
+ * Reads tiles as they are stored, with copies of heads. Of documents with conflicts it returns the winners.
  * @param {import('../../store/couch.js').Couch} couch
  * @param {string[]} ids of heads
  * @param {AbortSignal} [signal]
@@ -64,7 +64,7 @@ export async function readTiles (couch, ids, signal) {
   return tiles.map(({ id, heads, pasts }) => ({ id, head: heads[0], pasts: pasts.filter(isWinner) }))
 }
 
-/** A stored document as the index lists it. @returns {import('../../store/list.js').ListedTile['versions'][0]} */
+/** A stored document in the form of index rows. @returns {import('../../store/list.js').ListedTile['versions'][0]} */
 export function listedOf (doc) {
   const { _id: id, _rev: rev, layer, z, x, y, time } = doc
   const image = doc._attachments?.[TILE_ATTACHMENT]

@@ -13,42 +13,42 @@ import { readLeaves } from '../../store/revisions.js'
 import { listedOf } from './documents.js'
 import { Remover } from './remover.js'
 
-const BATCH = 200 // tiles, or small documents, that are read at once
-const PAGE = 2000 // rows of an edition a request
+const BATCH = 200 // tiles or small documents per request
+const PAGE = 2000 // rows of an edition per request
 
 /**
- * Removes a whole layer by the primary index, and so also documents that no view has, such as tiles of other programs
- * and a past without its head. Past versions first, then heads, editions, manifests, blocks, removals and styles, its
- * limits and its own document last.
+ * Removes a whole layer. It reads the primary index and therefore finds documents that are in no view, such as tiles of
+ * other programs and a past without its head. Order: past versions, heads, editions, manifests, blocks, removals and
+ * styles, limits, layer document.
  * @param {import('../../store/index.js').Store} store
  * @param {string} layer
  * @param {import('./remover.js').RemoverOptions} [options]
- * @returns {Promise<Tally & {editions: number, left: number}>} bytes: according to the index; left: documents whose ids
- * begin with the layer's name and that are no tiles
+ * @returns {Promise<Tally & {editions: number, left: number}>} bytes: from the index; left: documents whose ids
+ * begin with the name of the layer but that are no tiles
  */
 export async function removeLayer (store, layer, options = {}) {
   const remover = new Remover(store, options)
   const { tally, limits, couch, signal, dryRun } = remover
   const editions = []
   for await (const page of revisionsFrom(couch, editionId(checkLayer(layer), ''), signal)) editions.push(...page)
-  const before = await bytesOf(store, layer)
-  const others = new Set()
+  const bytesBefore = await bytesOf(store, layer)
+  const otherIds = new Set()
   const walk = isHead => revisionsIn(couch, layerRange(layer), signal, id => {
-    if (!isTileId(id) && !isAdministrative(id)) others.add(id)
+    if (!isTileId(id) && !isAdministrative(id)) otherIds.add(id)
     return isTileId(id) && id.includes('@') !== isHead
   })
   const hasTiles = async isHead => !(await walk(isHead).next()).done
   await remover.begin()
   const isDescribed = (await couch.docs(singleIds(layer))).some(({ doc }) => doc)
-  const isThere = isDescribed || editions.length || await hasTiles(true) || await hasTiles(false)
-  if (!isThere && !tally.unpurged) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
-  // the next pass deletes what loads write meanwhile, and losing revisions that appear
-  for (let pass = 0, found = true; found && pass < limits.passes && !tally.refused; pass++) {
+  const exists = isDescribed || editions.length || await hasTiles(true) || await hasTiles(false)
+  if (!exists && !tally.unpurged) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
+  // the next pass deletes new documents of loads, and losing revisions that have become winners
+  for (let pass = 0, hasMore = true; hasMore && pass < limits.passes && !tally.refused; pass++) {
     Object.assign(tally, { changed: 0, named: [] })
-    found = false
+    hasMore = false
     for (const isHead of [false, true]) {
       for await (const revisions of walk(isHead)) {
-        found = true
+        hasMore = true
         for (const chunk of chunks(revisions, limits.batch)) {
           const gone = await remover.end(chunk)
           tally.versions += gone.size
@@ -59,13 +59,13 @@ export async function removeLayer (store, layer, options = {}) {
     }
     if (dryRun) break
     const isLast = pass + 1 === limits.passes
-    if (found && isLast && !tally.changed && await hasTiles(true)) {
+    if (hasMore && isLast && !tally.changed && await hasTiles(true)) {
       tally.note('changed', layerId(layer), 'a load writes into it')
     }
   }
-  tally.bytes = Math.max(0, before - (dryRun ? 0 : await bytesOf(store, layer)))
+  tally.bytes = Math.max(0, bytesBefore - (dryRun ? 0 : await bytesOf(store, layer)))
   const isEmpty = !tally.refused && !tally.changed
-  const ended = isEmpty ? await endDocuments(remover, editions.map(({ id }) => id)) : 0
+  const editionCount = isEmpty ? await endDocuments(remover, editions.map(({ id }) => id)) : 0
   if (isEmpty) {
     for (const prefix of statementPrefixes(layer)) {
       for await (const revisions of revisionsFrom(couch, prefix, signal)) await remover.end(revisions)
@@ -73,35 +73,35 @@ export async function removeLayer (store, layer, options = {}) {
     await endDocuments(remover, singleIds(layer))
   }
   await remover.finish()
-  return { ...tally, editions: ended, left: others.size }
+  return { ...tally, editions: editionCount, left: otherIds.size }
 }
 
 /**
- * How the ids of a layer's statements, removals and styles begin: manifests first, without which blocks count for
- * nothing.
+ * Id prefixes of a layer's statements, removals and styles. Manifests come first, because blocks without a manifest are
+ * ignored.
  */
 export const statementPrefixes = layer =>
   [`manifest:${layer}@`, `block:${layer}:`, `removed:${layer}:`, styleId(layer)]
 
-/** The same with editions. */
+/** Like statementPrefixes, and editions. */
 export const recordPrefixes = layer => [editionId(layer, ''), ...statementPrefixes(layer)]
 
-/** What a layer has one of: its limits, and its own document. */
+/** Ids of the limits and the document of a layer. */
 export const singleIds = layer => [limitsId(layer), layerId(layer)]
 
-/** Documents whose ids begin so, page by page. @returns {AsyncGenerator<import('./documents.js').Revision[]>} */
+/** Documents with an id prefix, page by page. @returns {AsyncGenerator<import('./documents.js').Revision[]>} */
 export const revisionsFrom = (couch, prefix, signal) =>
   revisionsIn(couch, { startkey: prefix, endkey: `${prefix}~` }, signal)
 
 /** @returns {AsyncGenerator<import('./documents.js').Revision[]>} never an empty page */
-async function * revisionsIn (couch, range, signal, isWanted = id => Boolean(id)) {
+async function * revisionsIn (couch, range, signal, isSelected = id => Boolean(id)) {
   for await (const rows of couch.pages(range, { signal })) {
-    const revisions = rows.filter(({ id }) => isWanted(id)).map(({ id, value: { rev } }) => ({ id, rev }))
+    const revisions = rows.filter(({ id }) => isSelected(id)).map(({ id, value: { rev } }) => ({ id, rev }))
     if (revisions.length) yield revisions
   }
 }
 
-/** Bytes of all versions according to the index; 0 without it. */
+/** Bytes of all versions, from the index; 0 without it. */
 async function bytesOf (store, layer) {
   try {
     return (await store.stats(layer)).bytes
@@ -118,27 +118,26 @@ async function bytesOf (store, layer) {
  * @typedef {object} Which
  * @property {import('../../../core/area.js').Area} [area]
  * @property {import('../../../core/grid.js').Zooms} [zooms]
- * @property {AsyncIterable<Tile> | Iterable<Tile>} [only] these tiles, whatever area and zooms are
- * @property {string} [since] versions from this time on: the start of the period that is written
- * @property {string} [until] versions up to this time: the end of the period that is written
+ * @property {AsyncIterable<Tile> | Iterable<Tile>} [only] these tiles; area and zooms are ignored
+ * @property {string} [since] versions from this time on; a period counts from its start
+ * @property {string} [until] versions up to this time; a period counts to its end
  */
 
 /**
- * Removes tiles, or their versions of a time. If neither area, zooms nor tiles are given, also the editions of that
- * time.
+ * Removes tiles, or their versions of a time. Without area, zooms and tiles it also removes the editions of that time.
  * @param {import('../../store/index.js').Store} store
  * @param {string} layer
  * @param {Which & import('./remover.js').RemoverOptions} options
  * @returns {Promise<Tally & {editions: number}>}
  */
-export async function removeTiles (store, layer, { area: given, zooms, only, since, until, ...options }) {
+export async function removeTiles (store, layer, { area: requestedArea, zooms, only, since, until, ...options }) {
   checkLayer(layer)
-  const area = await store.areaIn(layer, given)
-  const [first, last] = [since === undefined ? '' : startOf(since), until === undefined ? AFTER : endOf(until)]
-  const isMeant = (/** @type {any} */ { time }) => time >= first && time <= last
-  const times = { ...(since !== undefined && { since: first }), ...(until !== undefined && { until: last }) }
-  const remover = await begin(store, options)
-  const take = tile => remover.take(tile, tile.versions.filter(isMeant))
+  const area = await store.areaIn(layer, requestedArea)
+  const [firstTime, lastTime] = [since === undefined ? '' : startOf(since), until === undefined ? AFTER : endOf(until)]
+  const isInPeriod = (/** @type {any} */ { time }) => time >= firstTime && time <= lastTime
+  const times = { ...(since !== undefined && { since: firstTime }), ...(until !== undefined && { until: lastTime }) }
+  const remover = await beginRemover(store, options)
+  const take = tile => remover.take(tile, tile.versions.filter(isInPeriod))
   const { signal, end } = childSignal(options.signal)
   let run = ''
   try {
@@ -157,24 +156,24 @@ export async function removeTiles (store, layer, { area: given, zooms, only, sin
     end()
   }
   const isPart = only || area || zooms || (since === undefined && until === undefined)
-  const editions = isPart ? [] : (await store.editions(layer)).filter(isMeant)
-  return finish(remover, layer, editions.map(({ time }) => time), run)
+  const editions = isPart ? [] : (await store.editions(layer)).filter(isInPeriod)
+  return finishRemoval(remover, layer, editions.map(({ time }) => time), run)
 }
 
-async function begin (store, options) {
+async function beginRemover (store, options) {
   const remover = new Remover(store, { ...options, isStated: true })
   await remover.begin()
   return remover
 }
 
-/** Tiles as the primary index has them. @returns {Promise<import('../../store/list.js').ListedTile[]>} */
+/** Reads tiles from the primary index. @returns {Promise<import('../../store/list.js').ListedTile[]>} */
 async function listTilesById (couch, ids, signal) {
   const tiles = await readTileLeaves(couch, ids, signal)
   return tiles.map(({ heads, pasts }) => [...pasts, ...heads.slice(0, 1)]).filter(docs => docs.length).map(tileOf)
 }
 
 /**
- * Removes an edition: all statements of its time, and its document. Heads fall back to the version before.
+ * Removes an edition: all statements of its time, and its document. Then heads show the version before.
  * @param {import('../../store/index.js').Store} store
  * @param {string} layer
  * @param {string} time exact
@@ -184,26 +183,26 @@ async function listTilesById (couch, ids, signal) {
 export async function removeEdition (store, layer, time, options = {}) {
   checkLayer(layer)
   if (startOf(time) !== time) throw new TilecouchError('BAD_TIME', { value: time })
-  const remover = await begin(store, options)
+  const remover = await beginRemover(store, options)
   const run = await remover.state(layer, { since: time, until: time })
-  // a load that was running may have written more meanwhile
-  for (let pass = 0, found = true; found && pass < remover.limits.passes; pass++) {
-    found = false
+  // a running load may have written more
+  for (let pass = 0, hasVersions = true; hasVersions && pass < remover.limits.passes; pass++) {
+    hasVersions = false
     for await (const ids of documentsAt(store.couch, layer, time, options.signal)) {
       for (const tile of await listTilesById(store.couch, [...new Set(ids.map(headId))], options.signal)) {
         const versions = tile.versions.filter(version => version.time === time)
-        found ||= versions.length > 0
+        hasVersions ||= versions.length > 0
         await remover.take(tile, versions)
       }
     }
     await remover.flush()
     if (remover.dryRun || remover.tally.refused || remover.tally.changed) break
   }
-  return finish(remover, layer, [time], run)
+  return finishRemoval(remover, layer, [time], run)
 }
 
 /**
- * Removes a style with its sprite and glyphs. Maps of later times show the style before it.
+ * Removes a style with its sprite and glyphs. Maps of later times then show the style before it.
  * @param {import('../../store/index.js').Store} store
  * @param {string} layer
  * @param {string} time exact
@@ -216,7 +215,7 @@ export async function removeStyle (store, layer, time, options = {}) {
   return { ...await remover.finish(), styles }
 }
 
-/** Ids of the documents of a time, page by page. @returns {AsyncGenerator<string[]>} */
+/** Ids of the documents of a time, in pages. @returns {AsyncGenerator<string[]>} */
 async function * documentsAt (couch, layer, time, signal) {
   const range = { startkey: [layer, time], endkey: [layer, time, {}] }
   for await (const rows of couch.viewPages(BY_TIME, range, { page: PAGE, signal })) {
@@ -224,20 +223,20 @@ async function * documentsAt (couch, layer, time, signal) {
   }
 }
 
-/** @param {any[]} docs of one tile, oldest first, the head last; a copy of the head is not another version */
+/** @param {any[]} docs of one tile, oldest first, the head last; a copy of the head is left out */
 function tileOf (docs) {
-  const last = docs[docs.length - 1]
-  const versions = docs.filter(doc => doc === last || doc.time !== last.time || !doc._id.includes('@')).map(listedOf)
+  const head = docs[docs.length - 1]
+  const versions = docs.filter(doc => doc === head || doc.time !== head.time || !doc._id.includes('@')).map(listedOf)
   const { layer, z, x, y } = versions[0] ?? {}
   return { id: tileId(layer, z, x, y), z, x, y, versions }
 }
 
 /**
- * Deletes editions and their manifests when all of their versions are gone, but none that was loaded after the removal
- * began.
+ * Deletes editions and their manifests if all of their versions are deleted. Editions that were loaded after the
+ * removal began stay.
  * @param {Remover} remover @param {string} layer @param {string[]} times @param {string} run of the removal
  */
-async function finish (remover, layer, times, run) {
+async function finishRemoval (remover, layer, times, run) {
   await remover.flush()
   const { changed, refused } = remover.tally
   let editions = 0
@@ -247,7 +246,7 @@ async function finish (remover, layer, times, run) {
     const manifests = statements.manifests.filter(manifest => times.includes(manifest.time) && manifest.run < run)
     const partIds = manifest =>
       (manifest.parts ?? []).map((_, part) => manifestId(layer, manifest.time, manifest.run, part))
-    // the last part of a manifest first: without it the others count for nothing
+    // the last part of a manifest first, because the other parts are ignored without it
     await endDocuments(remover, manifests.map(({ id }) => id))
     await endDocuments(remover, manifests.flatMap(partIds))
     editions = await endDocuments(remover, times.map(time => editionId(layer, time)), doc => (doc.run ?? '') < run)
@@ -256,11 +255,11 @@ async function finish (remover, layer, times, run) {
 }
 
 /** Deletes editions, manifests, styles and layers. @param {Remover} remover @param {string[]} ids */
-async function endDocuments (remover, ids, isMeant = () => true) {
+async function endDocuments (remover, ids, isSelected = () => true) {
   let removed = 0
   for (const chunk of chunks(ids, BATCH)) {
     const leaves = await readLeaves(remover.couch, chunk, remover.signal)
-    const docs = [...leaves.values()].flatMap(({ living }) => living).filter(isMeant)
+    const docs = [...leaves.values()].flatMap(({ living }) => living).filter(isSelected)
     removed += (await remover.end(docs.map(({ _id: id, _rev: rev }) => ({ id, rev })))).size
   }
   return removed

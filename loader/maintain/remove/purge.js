@@ -1,9 +1,9 @@
-// Purges documents that were just deleted, so that no trace of them is left. No change feed shows a purge. So it comes
-// a while after the deletion, which followers of the store see, and after every index has read the deletion: when
-// CouchDB 3.5 compacts an index that was behind, it forgets purges, and continues to count documents that are gone.
+// Purges documents that were just deleted, so that no trace of them is left. The change feed does not show purges.
+// Therefore a purge waits until followers of the store have seen the deletion, and until every index has read it: if
+// CouchDB 3.5 compacts an index that is behind, the index forgets purges and still counts the purged documents.
 //
-// What is to be purged is noted in a local document before it is deleted: after a removal that was stopped between the
-// deletion and the purge, the next one with a purge finishes it.
+// The ids are noted in a local document before the deletion. If a removal stops between deletion and purge, the next
+// removal with a purge finishes it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chunks } from '../../../core/lists.js'
 import { TilecouchError } from '../../errors.js'
@@ -12,18 +12,18 @@ import { warmAll } from '../../store/indexes.js'
 
 const BATCH = 100 // documents in one purge: CouchDB's default limit
 const NOTE = '_local/tilecouch-purge'
-const GATHER = 5000 // deletions after which they are purged: each time every index is brought up to date first
+const GATHER = 5000 // deletions after which they are purged; every index must be brought up to date first
 
 export class Purger {
-  /** rev: of the deletion; at: when, by performance.now() @type {{id: string, rev: string, at: number}[]} */
+  /** rev: of the deletion; at: its time by performance.now() @type {{id: string, rev: string, at: number}[]} */
   #waiting = []
   /** Ids in the note. @type {Set<string>} */
   #noted = new Set()
 
   /**
    * @param {import('../../store/couch.js').Couch} couch
-   * @param {{heard: number, onPurged: (documents: number) => void}} options heard: milliseconds between deletion and
-   * purge
+   * @param {{heard: number, onPurged: (documents: number) => void}} options heard: milliseconds between
+   * deletion and purge
    */
   constructor (couch, { heard, onPurged }) {
     this.couch = couch
@@ -34,7 +34,7 @@ export class Purger {
   /** Throws if the store cannot purge, or does not allow it. */
   async check () {
     try {
-      await this.#ask({})
+      await this.#requestPurge({})
     } catch (error) {
       const { status } = error.details ?? {}
       if ([404, 405, 501].includes(status)) throw new TilecouchError('PURGE_UNSUPPORTED', { url: this.couch.url })
@@ -43,19 +43,19 @@ export class Purger {
     }
   }
 
-  /** Reads which deletions an earlier removal has not purged. @returns {Promise<number>} */
+  /** Reads the deletions that an earlier removal has not purged. @returns {Promise<number>} how many */
   async readLeft () {
     const { ids = [] } = await this.couch.get(NOTE) ?? {}
     this.#noted = new Set(ids)
-    for (const some of chunks(ids, BATCH)) {
-      const leaves = await readLeaves(this.couch, some)
-      const gone = [...leaves].filter(([, own]) => own.length && own.every(leaf => leaf._deleted))
-      for (const [id, [{ _rev: rev }]] of gone) this.#waiting.push({ id, rev, at: performance.now() })
+    for (const batch of chunks(ids, BATCH)) {
+      const leaves = await readLeaves(this.couch, batch)
+      const deleted = [...leaves].filter(([, idLeaves]) => idLeaves.length && idLeaves.every(leaf => leaf._deleted))
+      for (const [id, [{ _rev: rev }]] of deleted) this.#waiting.push({ id, rev, at: performance.now() })
     }
     return this.#waiting.length
   }
 
-  /** Called before documents are deleted. @param {string[]} ids */
+  /** Call it before documents are deleted. @param {string[]} ids */
   async note (ids) {
     const added = ids.filter(id => !this.#noted.has(id))
     if (!added.length) return
@@ -65,22 +65,22 @@ export class Purger {
 
   /** @param {Map<string, string>} gone id -> revision of the deletion */
   async take (gone) {
-    const at = performance.now()
-    for (const [id, rev] of gone) this.#waiting.push({ id, rev, at })
+    const deletedAt = performance.now()
+    for (const [id, rev] of gone) this.#waiting.push({ id, rev, at: deletedAt })
     if (this.#waiting.length >= GATHER) await this.finish()
   }
 
   async finish () {
-    const last = this.#waiting.at(-1)
-    if (last) {
-      await sleep(Math.max(0, last.at + this.heard - performance.now()))
+    const lastDeletion = this.#waiting.at(-1)
+    if (lastDeletion) {
+      await sleep(Math.max(0, lastDeletion.at + this.heard - performance.now()))
       await warmAll(this.couch)
       while (this.#waiting.length) await this.#purge()
     }
     if (!this.#noted.size) return
     await this.couch.update(NOTE, stored => {
-      const { ids = [], ...others } = stored ?? {}
-      return { ...others, ids: ids.filter(id => !this.#noted.has(id)) } // another removal may have added some
+      const { ids = [], ...otherFields } = stored ?? {}
+      return { ...otherFields, ids: ids.filter(id => !this.#noted.has(id)) } // keeps ids of another removal
     })
     this.#noted.clear()
   }
@@ -89,15 +89,15 @@ export class Purger {
     const batch = this.#waiting.splice(0, BATCH)
     const leaves = await readLeaves(this.couch, batch.map(({ id }) => id))
     const toPurge = batch.map(({ id, rev }) => [id, revsOf(leaves.get(id), rev)])
-    const { purged } = await this.#ask(Object.fromEntries(toPurge))
+    const { purged } = await this.#requestPurge(Object.fromEntries(toPurge))
     this.onPurged(Object.values(purged).filter(revs => revs?.length).length)
   }
 
-  #ask (body) {
+  #requestPurge (body) {
     return this.couch.request({ method: 'POST', path: '_purge', body })
   }
 }
 
-/** A document that was written again after a deletion also has the deletions of its earlier histories. */
+/** A document that was written again after a deletion also has the deleted leaves of its earlier histories. */
 const revsOf = (leaves, rev) =>
   leaves?.length && leaves.every(leaf => leaf._deleted) ? leaves.map(leaf => leaf._rev) : [rev]

@@ -1,7 +1,6 @@
-// Removes versions of tiles in bounded batches: first it writes a document that withdraws the statements (`removed:…`);
-// then it settles the tiles (core/store/settle.js), so that a head whose version is removed falls back to the one
-// before. A removal that was killed is finished by running it again. A load at the same time sees the document, or the
-// removal sees the load.
+// Removes versions of tiles in bounded batches. First it writes a document that withdraws the statements (`removed:…`).
+// Then it settles the tiles (core/store/settle.js), so that a head whose version is removed gets the version before. If
+// a removal was killed, run it again. A load at the same time sees the document, or the removal sees the load.
 import { isDeepStrictEqual } from 'node:util'
 import { now, removedId } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
@@ -15,8 +14,8 @@ import { Purger } from './purge.js'
 
 export const removeDefaults = {
   batch: 500, // documents deleted in one request
-  heard: 2000, // milliseconds between a deletion and its purge, in which followers of the store see the deletion
-  passes: 5 // over a layer that is removed whole, while loads still write into it
+  heard: 2000, // milliseconds between deletion and purge, in which followers of the store see the deletion
+  passes: 5 // over a whole layer, while loads still write into it
 }
 
 /**
@@ -28,24 +27,24 @@ export const removeDefaults = {
  *
  * @typedef {object} RemoverOptions
  * @property {boolean} [purge] leave no trace, not even of the deletion
- * @property {boolean} [dryRun] count, and write nothing
- * @property {boolean} [isStated] remove what `state` says, and nothing else
+ * @property {boolean} [dryRun] only count
+ * @property {boolean} [isStated] remove only statements that `state` has withdrawn
  * @property {AbortSignal} [signal] stops between two batches
- * @property {(what: 'changed' | 'refused', id: string, reason: string) => void} [note] a document was not removed;
- * unless given, it is counted
- * @property {(tally: RemovalTally) => void} [onProgress] after each batch
+ * @property {(what: 'changed' | 'refused', id: string, reason: string) => void} [note] called when a document was
+ * not removed; by default it is counted
+ * @property {(tally: RemovalTally) => void} [onProgress] called after each batch
  * @property {Partial<typeof removeDefaults>} [limits]
  */
 
 class RemovalTally extends Tally {
-  tiles = 0 // that lost a version
-  versions = 0 // removed; of a whole layer, documents: one that a head had fallen back to counts twice
-  bytes = 0 // of their images
+  tiles = 0 // tiles that lost a version
+  versions = 0 // removed versions; of a whole layer removed documents: a restored head and its past version count twice
+  bytes = 0 // of the images of these versions
   heads = 0 // heads that were deleted with their tile
-  fallen = 0 // heads that fell back to the version before
+  fallen = 0 // heads that now show the version before
   purged = 0 // deletions that were purged
   unpurged = 0 // deletions of an earlier run, which was stopped before their purge
-  changed = 0 // documents that another program wrote meanwhile: the next run looks at them again
+  changed = 0 // documents that another program wrote meanwhile; the next run checks them again
   refused = 0 // documents that the store did not delete
 
   /** @param {Item} item */
@@ -62,8 +61,8 @@ export class Remover {
   /** @type {Item[]} */
   #items = []
   #begun = false
-  /** Ids of documents that were written by state(). @type {string[]} */
-  #stated = []
+  /** Ids of removal documents that state() wrote. @type {string[]} */
+  #removalIds = []
 
   /** @param {import('../../store/index.js').Store} store @param {RemoverOptions} [options] */
   constructor (store, { purge = false, dryRun = false, isStated = false, signal, note, onProgress, limits } = {}) {
@@ -75,13 +74,13 @@ export class Remover {
     this.onProgress = onProgress
     this.limits = { ...removeDefaults, ...limits }
     this.tally = new RemovalTally()
-    this.note = note ?? ((what, id, reason) => this.tally.note(what, id, reason))
+    this.note = note ?? ((kind, id, reason) => this.tally.note(kind, id, reason))
     const onPurged = documents => { this.tally.purged += documents }
     this.purger = purge ? new Purger(this.couch, { heard: this.limits.heard, onPurged }) : undefined
     this.access = tileAccess(this.couch)
   }
 
-  /** Checks that the store can purge, before anything is deleted; the first batch calls it as well. */
+  /** Checks before the first deletion that the store can purge. The first batch calls it, too. */
   async begin () {
     if (this.#begun) return
     this.#begun = true
@@ -91,15 +90,15 @@ export class Remover {
   }
 
   /**
-   * Writes what is to be removed, before anything is removed.
+   * Writes the removal document. Call it before the first removal.
    * @param {string} layer
-   * @param {object} what
-   * @param {string} [what.since] exact
-   * @param {string} [what.until]
-   * @param {import('../../../core/area.js').Area} [what.area]
-   * @param {import('../../../core/grid.js').Zooms} [what.zooms]
-   * @param {string[]} [what.tiles] ids of heads
-   * @param {boolean} [what.isFinished] nobody needs to finish it: its tiles are found again as they are
+   * @param {object} scope
+   * @param {string} [scope.since] exact
+   * @param {string} [scope.until]
+   * @param {import('../../../core/area.js').Area} [scope.area]
+   * @param {import('../../../core/grid.js').Zooms} [scope.zooms]
+   * @param {string[]} [scope.tiles] ids of heads
+   * @param {boolean} [scope.isFinished] it needs no later run: an interrupted one finds its tiles again
    * @returns {Promise<string>} the run of the removal, which concerns statements of earlier runs
    */
   async state (layer, { since, until, area, zooms, tiles, isFinished = false }) {
@@ -108,18 +107,18 @@ export class Remover {
     await statements.open()
     const run = newRun(statements.lastRun)
     if (this.dryRun) return run
-    const what = whatOf({ since, until, area: area?.toJSON(), zooms, tiles })
-    // this one also finishes a removal of the same that was killed
-    const left = statements.removals.filter(removal => !removal.finished && isDeepStrictEqual(what, whatOf(removal)))
+    const scope = scopeOf({ since, until, area: area?.toJSON(), zooms, tiles })
+    // also finishes a killed removal with the same scope
+    const same = statements.removals.filter(removal => !removal.finished && isDeepStrictEqual(scope, scopeOf(removal)))
     const finished = isFinished ? { finished: now() } : {}
-    await this.couch.update(removedId(layer, run), () => ({ type: 'removed', layer, run, ...what, ...finished }))
-    if (!isFinished) this.#stated.push(...left.map(({ id }) => id), removedId(layer, run))
+    await this.couch.update(removedId(layer, run), () => ({ type: 'removed', layer, run, ...scope, ...finished }))
+    if (!isFinished) this.#removalIds.push(...same.map(({ id }) => id), removedId(layer, run))
     await statements.refresh()
     return run
   }
 
   /**
-   * @param {ListedTile} tile as it was listed, with all of its versions
+   * @param {ListedTile} tile the listed tile with all its versions
    * @param {Version[]} removed the versions to remove
    */
   async take ({ id, versions }, removed) {
@@ -128,7 +127,7 @@ export class Remover {
     if (this.#items.length >= this.limits.batch) await this.#flush()
   }
 
-  /** Removes everything that was given to take(). */
+  /** Removes all versions that were passed to take(). */
   async flush () {
     await this.begin()
     await this.#flush()
@@ -137,17 +136,17 @@ export class Remover {
   /** @returns {Promise<RemovalTally>} */
   async finish () {
     await this.flush()
-    const finish = removal => removal && { ...removal, finished: now() } // a move may have taken it to another name
-    for (const id of this.#stated) await this.couch.update(id, finish)
-    this.#stated = []
+    const finish = removal => removal && { ...removal, finished: now() } // a move may have renamed it
+    for (const id of this.#removalIds) await this.couch.update(id, finish)
+    this.#removalIds = []
     if (!this.dryRun) await this.purger?.finish()
     return this.tally
   }
 
   /**
    * Deletes documents without settling tiles.
-   * @param {import('./documents.js').Revision[]} leaves all leaves of each
-   * @returns {Promise<Set<string>>} ids of those that were deleted
+   * @param {import('./documents.js').Revision[]} leaves all leaves of each document
+   * @returns {Promise<Set<string>>} ids of deleted documents
    */
   async end (leaves) {
     await this.begin()
@@ -179,21 +178,21 @@ export class Remover {
     const layer = items[0].id.slice(0, items[0].id.indexOf(':'))
     const statements = this.statements.of(layer)
     const run = newRun(statements.lastRun)
-    const gone = new Map()
+    const deletedRevs = new Map()
     const send = async (docs, signal) => {
       const ended = new Set(docs.filter(({ _deleted }) => _deleted).map(({ _id }) => _id))
       await this.purger?.note([...ended])
       const answers = await this.access.send(docs, signal)
-      for (const { id, rev, error } of answers) if (rev && !error && ended.has(id)) gone.set(id, rev)
+      for (const { id, rev, error } of answers) if (rev && !error && ended.has(id)) deletedRevs.set(id, rev)
       return answers
     }
     const knownOf = async ids => {
       const knownOfTile = await statements.knownOf(ids, { isFresh: true })
-      return isStated ? knownOfTile : id => without(/** @type {Item} */ (byId.get(id)), knownOfTile(id), run)
+      return isStated ? knownOfTile : id => withoutRemoved(/** @type {Item} */ (byId.get(id)), knownOfTile(id), run)
     }
     const settled = await settleTiles({ ...this.access, send }, [...byId.keys()], { knownOf })
-    await this.purger?.take(gone)
-    const refused = new Set()
+    await this.purger?.take(deletedRevs)
+    const notRemoved = new Set()
     for (const [id, { error, before }] of settled) {
       const times = new Set(byId.get(id)?.removed.map(({ time }) => time))
       const isRemoved = version => isStated ? statements.isRemoved(id, version.time, version.run) : version.run < run
@@ -201,22 +200,22 @@ export class Remover {
       else if (before.some(version => times.has(version.time) && !isRemoved(version))) {
         this.note('changed', id, 'it is stated by a run that began later, or whose clock is ahead')
       } else continue
-      refused.add(id)
+      notRemoved.add(id)
     }
-    return refused
+    return notRemoved
   }
 }
 
 /**
- * What is known of a tile, without the versions that this run removes.
+ * The statements about a tile, without the versions that this run removes.
  * @param {Item} item
  * @param {import('../../../core/store/plan.js').Known} known
  * @param {string} run
  * @returns {import('../../../core/store/plan.js').Known}
  */
-function without ({ versions, removed }, { statements, isRemoved }, run) {
+function withoutRemoved ({ versions, removed }, { statements, isRemoved }, run) {
   const times = new Set(removed.map(({ time }) => time))
-  // how long each was shown: statements of that time, which changed nothing, are removed with it
+  // the time in which each version was shown: later statements without a change in that span are removed, too
   const spans = removed.map(version => [version.time, versions[versions.indexOf(version) + 1]?.time ?? '~'])
   return {
     statements: statements.filter(({ time }) => !spans.some(([from, to]) => time >= from && time < to)),
@@ -225,6 +224,6 @@ function without ({ versions, removed }, { statements, isRemoved }, run) {
   }
 }
 
-/** The fields of a removal that say what it concerns. @param {Record<string, any>} removal */
-const whatOf = ({ since, until, area, zooms, tiles }) =>
+/** The fields of a removal that define its scope. @param {Record<string, any>} removal */
+const scopeOf = ({ since, until, area, zooms, tiles }) =>
   JSON.parse(JSON.stringify({ since, until, area, zooms, tiles }))
