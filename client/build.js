@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const client = path.join(root, 'client')
 
-/** Modules by entry of the package: what they share comes in chunks, so that a page loads nothing twice. */
+/** Modules by entry of the package. Shared code is in chunks, so that a page loads nothing twice. */
 export const entries = {
   index: 'client/index.js',
   history: 'client/leaflet/history.js',
@@ -75,7 +75,7 @@ function withoutInternals (ts, text) {
   for (const member of source.statements.filter(ts.isClassDeclaration).flatMap(({ members }) => [...members])) {
     if (member.name?.getText().startsWith('_')) cuts.push([member.getFullStart(), member.end])
   }
-  return cuts.reverse().reduce((rest, [from, to]) => rest.slice(0, from) + rest.slice(to), text)
+  return cuts.reverse().reduce((remaining, [from, to]) => remaining.slice(0, from) + remaining.slice(to), text)
 }
 
 /** The whole package. @param {string} [folder] */

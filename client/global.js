@@ -1,4 +1,4 @@
-// For script tags: hangs the classes and factories on the global L, where Leaflet's plugins are looked for.
+// For script tags: adds the classes and factories to the global L, as Leaflet's plugins do.
 import L from './leaflet/version.js'
 import * as client from './index.js'
 

@@ -1,5 +1,5 @@
-// Everything that `import … from 'tilecouch-client'` gives. Leaflet comes from the page's own bundle. A page that needs
-// a part imports that alone: tilecouch-client/history, /timeline, /offline, /mirror.
+// The exports of `tilecouch-client`. Leaflet comes from the bundle of the page. A page that needs only a part imports
+// tilecouch-client/history, /timeline, /offline or /mirror.
 export { TilecouchError } from '../core/index.js'
 export { registerProj4 } from '../core/grids/index.js'
 export { Clock, clock } from './engine/clock.js'

@@ -10,17 +10,17 @@ import { isSecret } from './upstream.js'
 import { isObject } from './values.js'
 
 export const activityDefaults = {
-  days: 365, // that activity is kept, unless the settings of the store say otherwise (`activityDays`)
+  days: 365, // days that activity is kept, unless the settings of the store have `activityDays`
   most: 16_384, // characters of all fields
-  value: 600, // characters of a value before or after a change; of a longer one the beginning is kept
+  value: 600, // characters of a value before or after a change; a longer one is cut off
   batch: 50 // documents of old activity that are removed at once
 }
 
 const DAY = 86_400_000 // milliseconds
-const DEPTH = 8 // lists and objects within each other; of what is deeper the beginning is kept as text
+const DEPTH = 8 // nested lists and objects; a deeper value is kept as text that is cut off
 const IN_ADDRESS = /([?&;]([\w-]+)=)[^&\s"'#]+/g
 
-/** What somebody changed. @param {string} run */
+/** The id of an activity document. @param {string} run */
 export const activityId = run => `activity:${run}`
 
 /** @type {Record<string, import('./documents.js').Kind>} */
@@ -39,21 +39,21 @@ export const activityKinds = {
  * @property {'layer' | 'edition' | 'access' | 'store' | 'token' | 'style'} what
  * @property {'created' | 'changed' | 'removed'} done
  * @property {string} [layer]
- * @property {string} [edition] its time; of a style, the time from which on it holds
+ * @property {string} [edition] time of the edition, or the time from which a style applies
  * @property {string} [name] of a user or a token
  * @property {Record<string, {before?: any, after?: any}>} [fields]
  */
 
 /**
- * The document that says so: without passwords and keys, and as short as the store wants it.
+ * Makes the document of a change, without passwords and keys, and cut to the size that the store accepts.
  * @param {Change} change
- * @param {{user: string, at: number, via: string}} by user: as CouchDB knows him; at: milliseconds by the clock of the
+ * @param {{user: string, at: number, via: string}} by user: name in CouchDB; at: milliseconds by the clock of the
  *   server; via: 'page', or the command
  */
 export function activityOf ({ what, done, layer, edition, name, fields = {} }, { user, at, via }) {
-  const told = Object.entries(fields).map(([field, { before, after }]) =>
-    [field.slice(0, 100), valuesOf({ before: shown(before, field), after: shown(after, field) })])
-  const make = () => ({
+  const changedFields = Object.entries(fields).map(([field, { before, after }]) =>
+    [field.slice(0, 100), definedFields({ before: publicValue(before, field), after: publicValue(after, field) })])
+  const makeDocument = () => ({
     _id: activityId(newRun()),
     type: 'activity',
     user,
@@ -61,17 +61,20 @@ export function activityOf ({ what, done, layer, edition, name, fields = {} }, {
     via: scrub(via).slice(0, 300),
     what,
     done,
-    ...valuesOf({ layer, edition, name: name && scrub(name).slice(0, 300) }),
-    ...(told.length && { fields: Object.fromEntries(told) })
+    ...definedFields({ layer, edition, name: name && scrub(name).slice(0, 300) }),
+    ...(changedFields.length && { fields: Object.fromEntries(changedFields) })
   })
-  while (JSON.stringify(make()).length > activityDefaults.most) told.pop()
-  return make()
+  while (JSON.stringify(makeDocument()).length > activityDefaults.most) changedFields.pop()
+  return makeDocument()
 }
 
-const valuesOf = values => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
+const definedFields = values => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
 
-/** A value as everybody may read it who reads the store. @param {any} value @param {string} name of its field */
-function shown (value, name) {
+/**
+ * Makes a value safe for all readers of the store: without secrets, and cut off if it is long.
+ * @param {any} value @param {string} name of its field
+ */
+function publicValue (value, name) {
   if (value === undefined || value === null) return undefined
   const isDeep = !isShallow(value, DEPTH)
   const open = isDeep ? undefined : hide(value, name)
@@ -80,27 +83,28 @@ function shown (value, name) {
   return isDeep || json.length > activityDefaults.value ? `${json.slice(0, activityDefaults.value - 1)}…` : open
 }
 
-/** Without what nobody must read, whatever the name of its field. */
+/** Replaces secrets in a value, which it finds by names of fields and in addresses. */
 function hide (value, name) {
   if (isSecret(name, true) && value !== null && typeof value !== 'boolean') return '(hidden)'
   if (typeof value === 'string') {
-    return scrub(value).replace(IN_ADDRESS, (all, start, parameter) => isSecret(parameter) ? `${start}(hidden)` : all)
+    return scrub(value)
+      .replace(IN_ADDRESS, (match, start, parameter) => isSecret(parameter) ? `${start}(hidden)` : match)
   }
-  if (Array.isArray(value)) return value.map(each => hide(each, ''))
+  if (Array.isArray(value)) return value.map(item => hide(item, ''))
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([field, inner]) => [field, hide(inner, field)]))
 }
 
 /**
- * What differs between two documents, for the fields of a change.
- * @param {any} before nothing: it was made
- * @param {Record<string, any>} changes a document, or those of its fields that were written
+ * Lists the fields that differ between two documents, for a change.
+ * @param {any} before undefined: the document is new
+ * @param {Record<string, any>} changes a document, or its fields that were written
  */
 export const fieldsBetween = (before, changes) => Object.fromEntries(Object.entries(changes)
   .filter(([field, after]) => !/^(_.*|type|layer)$/.test(field) && !isSame(before?.[field], after))
   .map(([field, after]) => [field, { before: before?.[field], after }]))
 
-const isSame = (one, other) => JSON.stringify(one ?? null) === JSON.stringify(other ?? null)
+const isSame = (a, b) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null)
 
 /** How many days activity is kept. @param {any} store the document of the store */
 export const activityDays = store => settingsOf(store).activityDays ?? activityDefaults.days

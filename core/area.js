@@ -1,6 +1,6 @@
-// Areas of the map: a box, or polygons, as the tiles they touch. They are counted and walked by columns, so that a zoom
-// is never held in memory, however deep it is. A tile is touched when some of the area lies inside it; one that only
-// meets its edge from outside is not. An area is in a grid, Web Mercator unless another is said.
+// An area of the map: a box or polygons, and the tiles that it touches. Tiles are counted and listed by columns, so
+// that a deep zoom is never held in memory. An area touches a tile if a part of it lies inside the tile; a common edge
+// is not enough. An area is in a grid, by default Web Mercator.
 import { TilecouchError } from './errors.js'
 import { fingerprint } from './fingerprint.js'
 import { readPolygons } from './geojson.js'
@@ -9,12 +9,12 @@ import { gridOf } from './grids/index.js'
 import { columnsById, rowsById } from './order.js'
 import { Sweep, plane } from './sweep.js'
 
-const KEPT_COLUMNS = 64 // columns whose rows has() remembers: neighbours are asked for together
+const KEPT_COLUMNS = 64 // columns whose rows has() keeps: callers ask for neighbouring tiles in a row
 
 /**
- * `polygon` is GeoJSON, parsed: a Polygon, a MultiPolygon, or features and collections of them. With a box as well,
- * what lies in both.
- * @param {{bbox?: import('./grid.js').Bbox | string, polygon?: object, grid?: Grid}} what
+ * `polygon` is GeoJSON, parsed: a Polygon, a MultiPolygon, or features and collections of them. With a box and a
+ * polygon, the area is what lies in both.
+ * @param {{bbox?: import('./grid.js').Bbox | string, polygon?: object, grid?: Grid}} options
  */
 export function parseArea ({ bbox, polygon, grid = gridOf() }) {
   if (bbox === undefined && polygon === undefined) {
@@ -24,13 +24,13 @@ export function parseArea ({ bbox, polygon, grid = gridOf() }) {
   if (polygon === undefined) return new Area({ bbox: boxes[0], boxes, grid })
   const polygons = readPolygons(polygon)
   const shape = { polygon, polygons, key: fingerprint(JSON.stringify(polygons)) }
-  const area = new Area({ bbox: around(polygons), boxes, shape, grid })
-  if (area.isEmpty) throw new TilecouchError('BAD_AREA', { why: emptyBecause(polygons, grid) })
+  const area = new Area({ bbox: boxAround(polygons), boxes, shape, grid })
+  if (area.isEmpty) throw new TilecouchError('BAD_AREA', { why: whyEmpty(polygons, grid) })
   return area
 }
 
 /** @param {import('./geojson.js').Polygon[]} polygons @param {Grid} grid */
-function emptyBecause (polygons, grid) {
+function whyEmpty (polygons, grid) {
   if (!grid.isWebMercator) return `nothing of it is in the grid ${grid.id}`
   const beyond = polygons.every(([outline]) => outline.every(([, lat]) => Math.abs(lat) >= MAX_LATITUDE))
   return beyond
@@ -39,13 +39,13 @@ function emptyBecause (polygons, grid) {
 }
 
 /**
- * An area as a document holds it, and back.
+ * Makes an area from the form in which a document holds it: see toJSON.
  * @param {{boxes: import('./grid.js').Bbox[], polygon?: object, grid?: string | object}} stored
  */
 export function areaFrom ({ boxes, polygon, grid }) {
-  const [first, ...others] = boxes
-  const area = parseArea({ bbox: polygon && !first ? undefined : first, polygon, grid: gridOf({ grid }) })
-  return others.reduce((rest, box) => rest.within(box), area)
+  const [firstBox, ...otherBoxes] = boxes
+  const area = parseArea({ bbox: polygon && !firstBox ? undefined : firstBox, polygon, grid: gridOf({ grid }) })
+  return otherBoxes.reduce((narrowedArea, box) => narrowedArea.within(box), area)
 }
 
 /** @typedef {import('./grids/grid.js').Grid} Grid */
@@ -62,7 +62,7 @@ export class Area {
   /** @type {import('./grids/projections.js').Position[][][][] | undefined} */
   #figures
   /** @type {Map<string, import('./sweep.js').Run[]>} */
-  #kept = new Map()
+  #runsByColumn = new Map()
 
   /**
    * @param {{bbox: import('./grid.js').Bbox, boxes: import('./grid.js').Bbox[], shape?: Shape, grid: Grid,
@@ -82,7 +82,7 @@ export class Area {
     return this.#grid
   }
 
-  /** As a document holds it: see areaFrom. */
+  /** The form in which a document holds the area: see areaFrom. */
   toJSON () {
     return {
       boxes: this.#boxes,
@@ -91,13 +91,13 @@ export class Area {
     }
   }
 
-  /** Tells areas apart: those of the same boxes, polygons and grid have the same key. */
+  /** Areas with the same boxes, polygons and grid have the same key. */
   get key () {
     const grid = this.#grid.isWebMercator ? '' : ` ${fingerprint(JSON.stringify(this.#grid.field))}`
     return `${this.#boxes.map(box => box.join(',')).join(' ')}${this.#shape ? ` ${this.#shape.key}` : ''}${grid}`
   }
 
-  /** Whether no tile can be in its polygons. */
+  /** Whether no tile can touch the polygons. */
   get isEmpty () {
     return this.#sweepsOf(this.#grid.firstZoom).some(sweep => !sweep.size)
   }
@@ -107,7 +107,7 @@ export class Area {
     return grid === this.#grid ? this : new Area({ bbox: this.bbox, boxes: this.#boxes, shape: this.#shape, grid })
   }
 
-  /** What of the area touches a box as well. @param {import('./grid.js').Bbox} bbox */
+  /** The part of the area that lies in a box as well. @param {import('./grid.js').Bbox} bbox */
   within (bbox) {
     const boxes = [...this.#boxes, bbox]
     const sweeps = this.#grid.isWebMercator ? this.#sweeps : undefined
@@ -116,7 +116,7 @@ export class Area {
 
   /**
    * The tiles of one zoom in columns, from west to east; a column that is touched in several places comes several
-   * times, from north to south. Each tile is in one of them.
+   * times, from north to south. Each tile is in exactly one.
    * @param {number} z
    * @param {number} [first] column @param {number} [last]
    * @returns {Generator<{z: number, x: number, y0: number, y1: number}>}
@@ -139,7 +139,7 @@ export class Area {
     }
   }
 
-  /** Tiles in a range of zooms. Exact up to 2^53. @param {import('./grid.js').Zooms} zooms */
+  /** Counts the tiles in a range of zooms. Exact up to 2^53. @param {import('./grid.js').Zooms} zooms */
   count ({ min, max }) {
     let count = 0
     for (let z = min; z <= max; z++) {
@@ -149,14 +149,14 @@ export class Area {
     return count
   }
 
-  /** Whether the area touches a tile. What is no tile, it does not touch. */
+  /** Whether the area touches a tile; false for numbers that are no tile. */
   has (z, x, y) {
     const across = 2 ** z
     if (!Number.isInteger(z) || z < 0 || z > MAX_ZOOM || !Number.isInteger(x) || x < 0 || x >= across) return false
     return this.column(z, x).some(([first, last]) => y >= first && y <= last) && Number.isInteger(y)
   }
 
-  /** Whether the area touches any of some columns and rows. */
+  /** Whether the area touches any tile in a range of columns and rows. */
   touches (/** @type {number} */ z, /** @type {import('./grid.js').TileRange} */ { x0, x1, y0, y1 }) {
     for (const { runs } of this.#columns(z, x0, x1)) {
       if (runs.some(([first, last]) => first <= y1 && last >= y0)) return true
@@ -164,15 +164,20 @@ export class Area {
     return false
   }
 
-  /** The rows of one column that the area touches: ascending, apart. @returns {import('./sweep.js').Run[]} */
+  /**
+   * The rows of one column that the area touches, as ascending separate ranges.
+   * @returns {import('./sweep.js').Run[]}
+   */
   column (z, x) {
     const key = `${z}/${x}`
-    let runs = this.#kept.get(key)
+    let runs = this.#runsByColumn.get(key)
     if (!runs) {
       const [column] = this.#columns(z, x, x)
       runs = column?.runs ?? []
-      if (this.#kept.size >= KEPT_COLUMNS) this.#kept.delete(/** @type {string} */ (this.#kept.keys().next().value))
-      this.#kept.set(key, runs)
+      if (this.#runsByColumn.size >= KEPT_COLUMNS) {
+        this.#runsByColumn.delete(/** @type {string} */ (this.#runsByColumn.keys().next().value))
+      }
+      this.#runsByColumn.set(key, runs)
     }
     return runs
   }
@@ -188,7 +193,7 @@ export class Area {
         for (let x = from; x <= to; x++) yield { x, runs: whole }
         continue
       }
-      for (const { x, runs } of together(sweeps.map(sweep => sweep.columns(z, from, to)))) {
+      for (const { x, runs } of intersectColumns(sweeps.map(sweep => sweep.columns(z, from, to)))) {
         const inside = inBoth(runs, whole)
         if (inside.length) yield { x, runs: inside }
       }
@@ -196,8 +201,8 @@ export class Area {
   }
 
   /**
-   * What the area has beside ranges of columns and rows, for a zoom: its polygons, and in most other grids its boxes,
-   * which are no rectangles there. Tiles of the area touch all of them.
+   * The parts of the area that are no rectangles of tiles at a zoom: its polygons and, in most other grids, its boxes.
+   * A tile of the area touches all of them.
    * @returns {Sweep[]}
    */
   #sweepsOf (z) {
@@ -219,22 +224,22 @@ export class Area {
   }
 
   /**
-   * The tiles of one zoom as rectangles, from west to east; nothing for polygons, which are none, nor for boxes of
-   * degrees in a grid where they are none.
+   * The tiles of one zoom as rectangles, from west to east. Undefined for polygons, and for boxes that are no
+   * rectangles in the grid.
    * @returns {import('./grid.js').TileRange[] | undefined}
    */
   rectangles (z) {
     return this.#sweepsOf(z).length ? undefined : this.#ranges(z)
   }
 
-  /** What is in every box, from west to east. @returns {import('./grid.js').TileRange[]} */
+  /** The ranges of tiles that lie in every box, from west to east. @returns {import('./grid.js').TileRange[]} */
   #ranges (z) {
     const grid = this.#grid
     if (z < grid.firstZoom || z > grid.lastZoom) return []
     let ranges = [grid.whole(z)]
     for (const box of this.#boxes) {
-      const others = grid.ranges(box, z)
-      ranges = ranges.flatMap(range => others.map(other => ({
+      const boxRanges = grid.ranges(box, z)
+      ranges = ranges.flatMap(range => boxRanges.map(other => ({
         x0: Math.max(range.x0, other.x0),
         x1: Math.min(range.x1, other.x1),
         y0: Math.max(range.y0, other.y0),
@@ -250,19 +255,19 @@ export class Area {
  * @param {Generator<{x: number, runs: import('./sweep.js').Run[]}>[]} sweeps
  * @returns {Generator<{x: number, runs: import('./sweep.js').Run[]}>}
  */
-function * together ([first, ...others]) {
-  const nexts = others.map(other => ({ other, at: other.next() }))
-  for (const { x, runs } of first) {
+function * intersectColumns ([firstColumns, ...otherColumns]) {
+  const cursors = otherColumns.map(columns => ({ columns, step: columns.next() }))
+  for (const { x, runs } of firstColumns) {
     let inside = runs
-    for (const next of nexts) {
-      while (!next.at.done && next.at.value.x < x) next.at = next.other.next()
-      inside = next.at.done || next.at.value.x > x ? [] : inBoth(inside, next.at.value.runs)
+    for (const cursor of cursors) {
+      while (!cursor.step.done && cursor.step.value.x < x) cursor.step = cursor.columns.next()
+      inside = cursor.step.done || cursor.step.value.x > x ? [] : inBoth(inside, cursor.step.value.runs)
     }
     if (inside.length) yield { x, runs: inside }
   }
 }
 
-/** @param {import('./sweep.js').Run[]} a ascending, apart @param {import('./sweep.js').Run[]} b likewise */
+/** @param {import('./sweep.js').Run[]} a ascending, separate @param {import('./sweep.js').Run[]} b likewise */
 function inBoth (a, b) {
   /** @type {import('./sweep.js').Run[]} */
   const both = []
@@ -275,11 +280,11 @@ function inBoth (a, b) {
 }
 
 /**
- * The smallest box around polygons: of all ways to go round the world, the one that leaves out the widest gap.
+ * The smallest box around polygons: it leaves out the widest gap between them around the world.
  * @param {import('./geojson.js').Polygon[]} polygons
  * @returns {import('./grid.js').Bbox}
  */
-function around (polygons) {
+function boxAround (polygons) {
   let [south, north] = [90, -90]
   const spans = polygons.map(([outline]) => {
     let [west, east] = [Infinity, -Infinity]
@@ -293,22 +298,22 @@ function around (polygons) {
     return [west - turn, east - turn]
   }).sort((a, b) => a[0] - b[0])
 
-  // from the end of what came before to the beginning of the next; the last gap leads over the antimeridian to the
-  // first
+  // a gap is between the east end of the spans so far and the west end of the next span; the last gap crosses the
+  // antimeridian to the first span
   let reach = spans.reduce((most, [, east]) => Math.max(most, east - 360), spans[0][1])
   let gap = { width: 0, from: 180, to: -180 }
   const [first] = spans[0]
-  const nexts = spans.slice(1).map(([west, east]) => ({ at: west, west, east }))
-  nexts.push({ at: first + 360, west: first, east: reach })
-  for (const { at, west, east } of nexts) {
-    if (at - reach > gap.width) gap = { width: at - reach, from: reach, to: west }
+  const nextSpans = spans.slice(1).map(([west, east]) => ({ start: west, west, east }))
+  nextSpans.push({ start: first + 360, west: first, east: reach })
+  for (const { start, west, east } of nextSpans) {
+    if (start - reach > gap.width) gap = { width: start - reach, from: reach, to: west }
     reach = Math.max(reach, east)
   }
   return gap.width ? [gap.to, south, gap.from > 180 ? gap.from - 360 : gap.from, north] : [-180, south, 180, north]
 }
 
 /**
- * A test for tiles: which of them are in this area and these zooms. Either may be missing.
+ * Makes a predicate for tiles in this area and these zooms. Either may be missing.
  * @param {Area} [area]
  * @param {import('./grid.js').Zooms} [zooms]
  * @returns {(z: number, x: number, y: number) => boolean}

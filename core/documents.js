@@ -1,22 +1,22 @@
-// Checks documents of layers and editions as they are stored: readers use `faultIn` first and ignore what has a fault.
-// The other kinds of documents are in store/records.js, work.js, activity.js and tokens.js. The rules for their fields
-// are those of validate_doc_update.js; a test compares what both refuse.
+// Checks documents of layers and editions as they are stored: readers use `faultIn` first and ignore documents with a
+// fault. The other kinds of documents are in store/records.js, work.js, activity.js and tokens.js. The rules for their
+// fields are those of validate_doc_update.js; a test compares what both refuse.
 import { TilecouchError } from './errors.js'
 import { editionId, isLayer, layerId } from './ids.js'
 import { editionRules, isShallow, isValue, layerRules } from './rules.js'
 import { isObject } from './values.js'
 
-const DEPTH = 64 // lists and objects within each other: polygons of features may be in collections in collections
-const UNKNOWN = 4096 // characters of a field of a later version
+const DEPTH = 64 // nested lists and objects: a polygon may be in a collection of collections
+const UNKNOWN = 4096 // characters of an unknown field, which a later version may write
 
 /**
  * @typedef {object} Kind
  * @property {Record<string, string>} fields each with its rule
  * @property {string[]} needs fields that it must have
- * @property {number} most characters of all fields
- * @property {(doc: any) => string} id that the fields make
- * @property {boolean} [isGeneral] it need not be about a layer
- * @property {(doc: any) => string | undefined} [fault] what is wrong with fields that are each valid
+ * @property {number} most limit of the number of characters of all fields
+ * @property {(doc: any) => string} id the id that the fields make
+ * @property {boolean} [isGeneral] the document need not belong to a layer
+ * @property {(doc: any) => string | undefined} [fault] describes a fault in fields that are valid one by one
  */
 
 /** @type {Record<string, Kind>} */
@@ -36,10 +36,10 @@ export const kindsByType = {
 }
 
 /**
- * Looks at a document of a layer as it is stored.
+ * Checks a stored document of a layer.
  * @param {any} doc
  * @param {Record<string, Kind>} [kinds]
- * @returns {{faults: string[], valid: Record<string, any>}} faults: in words; valid: those fields that have none
+ * @returns {{faults: string[], valid: Record<string, any>}} faults: in words; valid: the fields without a fault
  */
 export function examine (doc, kinds = kindsByType) {
   const faults = /** @type {string[]} */ ([])
@@ -63,10 +63,10 @@ export function examine (doc, kinds = kindsByType) {
     const missing = needs.filter(field => !Object.hasOwn(valid, field) && doc[field] === undefined)
     if (missing.length) faults.push(`it has no ${missing.join(' and no ')}`)
     else if (needs.every(field => Object.hasOwn(valid, field))) {
-      const all = { ...valid, layer, _id: doc._id, _attachments: doc._attachments }
-      const composedId = id(all)
+      const checkedDoc = { ...valid, layer, _id: doc._id, _attachments: doc._attachments }
+      const composedId = id(checkedDoc)
       if (composedId !== doc._id) faults.push(`its fields are those of ${composedId}`)
-      const why = fault?.(all)
+      const why = fault?.(checkedDoc)
       if (why) faults.push(why)
     }
     if (size > most && !faults.length) faults.push(`it holds more than ${most} characters`)
@@ -75,12 +75,12 @@ export function examine (doc, kinds = kindsByType) {
 }
 
 function show (value) {
-  const shown = isShallow(value, DEPTH) ? JSON.stringify(value) ?? 'missing' : 'something deep'
-  return shown.length > 60 ? `${shown.slice(0, 57)}…` : shown
+  const text = isShallow(value, DEPTH) ? JSON.stringify(value) ?? 'missing' : 'something deep'
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }
 
 /**
- * What is wrong with a document of a layer or an edition, if anything.
+ * The first fault of a document of a layer or an edition, if it has one.
  * @param {any} doc as it is stored
  * @param {Record<string, Kind>} [kinds]
  * @returns {string | undefined}
@@ -91,11 +91,11 @@ export const faultIn = (doc, kinds) => examine(doc, kinds).faults[0]
  * The documents without a fault.
  * @param {any[]} docs
  * @param {'layer' | 'edition'} type
- * @param {(doc: any, why: string) => void} [onFault] called with the others
+ * @param {(doc: any, why: string) => void} [onFault] called with each of the other documents
  */
 export function soundOf (docs, type, onFault) {
   return docs.filter(doc => {
-    if (!doc) return false // it went meanwhile
+    if (!doc) return false // deleted meanwhile
     const why = faultIn(doc, { [type]: kindsByType[type] })
     if (why) onFault?.(doc, why)
     return !why
@@ -103,7 +103,7 @@ export function soundOf (docs, type, onFault) {
 }
 
 /**
- * Refuses a document that may not be believed.
+ * Throws BAD_DOCUMENT if a document has a fault; returns it otherwise.
  * @param {any} doc as it is stored @param {Record<string, Kind>} [kinds] @returns {any}
  */
 export function checkSound (doc, kinds) {

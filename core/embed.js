@@ -1,5 +1,5 @@
-// Whether the viewer is asked for as a map for a frame of another page (`?embed`): there it has nothing but the map, so
-// that nobody can be led to press its other buttons. The gateway and the page both ask this.
+// Tells whether an address asks for the viewer as a map in a frame of another page (`?embed`). Such a viewer shows only
+// the map, so that the other page cannot trick visitors into pressing its buttons. The gateway and the page use this.
 
 /** @param {string} search of an address, with its question mark */
 export const isEmbedded = search => new URLSearchParams(search).has('embed')

@@ -4,18 +4,18 @@
 //   for (const { z, x, y, before, after } of tiles) differ.add({ z, x, y }, before, after) // unpacked: see unzipTile
 //   const geojson = { type: 'FeatureCollection', features: [...differ.features()] }
 //
-// A feature is matched by its id, over all tiles that were added; without an id, or where an id is repeated in a layer
-// of a tile, by its geometry and attributes within its tile. Not in core/index.js: a map without vector tiles does not
-// need the decoder.
+// A feature is matched by its id over all added tiles. A feature without an id, or with one that its tile repeats, is
+// matched by geometry and attributes within its tile. Not in core/index.js: a map without vector tiles does not need
+// the decoder.
 import { VectorTileLayer } from '@mapbox/vector-tile'
 import { PbfReader } from 'pbf'
 
 export { unzipTile } from './images.js'
 
 const LAYER = 3 << 3 | 2 // field 3 of a tile, of bytes
-const DIGITS = 9 // of a degree: a tenth of a millimetre
+const DIGITS = 9 // decimal places of degrees: a tenth of a millimetre
 const KINDS = /** @type {const} */ ([undefined, 'Point', 'LineString', 'Polygon']) // by the types of vector tiles
-const OWN = ['change', 'source_layer', 'before'] // properties of a difference
+const RESERVED_PROPERTIES = ['change', 'source_layer', 'before'] // names that a difference uses itself
 
 /**
  * @typedef {'added' | 'removed' | 'changed'} FeatureChange
@@ -24,8 +24,8 @@ const OWN = ['change', 'source_layer', 'before'] // properties of a difference
  * @property {'Feature'} type
  * @property {number} [id]
  * @property {Record<string, any>} properties the later attributes (of removed features the earlier), `change`,
- *   `source_layer`, and of changed features `before`: the earlier attributes. An attribute of such a name gets a `_`
- *   in front
+ *   `source_layer`, and of changed features `before`: the earlier attributes. An attribute with one of these names gets
+ *   a `_` in front
  * @property {{type: string, coordinates?: any[], geometries?: any[]}} geometry the later one in the tiles that differ;
  *   the earlier one if no part of the feature is left in them
  *
@@ -35,9 +35,9 @@ const OWN = ['change', 'source_layer', 'before'] // properties of a difference
  * @property {string} attributes sorted: equal texts are equal attributes
  * @property {import('@mapbox/vector-tile').VectorTileFeature} feature
  *
- * @typedef {[earlier: Decoded | undefined, later: Decoded | undefined]} Match one side at least
+ * @typedef {[earlier: Decoded | undefined, later: Decoded | undefined]} Match at least one of them is defined
  *
- * @typedef {object} Joined what the tiles say of a feature with an id
+ * @typedef {object} Joined the differences of a feature with an id, over all tiles
  * @property {Record<string, any>} [old] earlier attributes
  * @property {Record<string, any>} [now] later attributes
  * @property {Parts} earlier empty if there are later ones
@@ -48,8 +48,8 @@ const OWN = ['change', 'source_layer', 'before'] // properties of a difference
 
 /**
  * @param {Uint8Array} bytes unpacked
- * @returns {Map<string, Decoded[]>} source layer -> features, those of two layers of one name together; throws if the
- *   tile is damaged
+ * @returns {Map<string, Decoded[]>} source layer -> features, joined for layers with the same name; throws if the tile
+ *   is damaged
  */
 function readFeatures (bytes) {
   const pbf = new PbfReader(bytes)
@@ -76,11 +76,11 @@ function decode (feature) {
 }
 
 /**
- * A text that is the same for two tiles with the same features, however they were encoded. The order of layers, of
- * points and lines and of tables has no meaning. The extent, the order of positions and the order of polygons have one:
- * a polygon is drawn over those before it.
+ * Makes a text that is equal for two tiles with the same features, however they were encoded. It ignores the order of
+ * layers, of points and lines, and of tables. It keeps the extent, the order of positions and the order of polygons: a
+ * polygon is drawn over earlier ones.
  * @param {Uint8Array} bytes unpacked
- * @returns {string | undefined} nothing if numbers are too large to be compared
+ * @returns {string | undefined} undefined if numbers are too large to be compared
  */
 export function canonicalText (bytes) {
   const isExact = value => !Number.isInteger(value) || Number.isSafeInteger(value)
@@ -89,7 +89,7 @@ export function canonicalText (bytes) {
   if (!features.every(({ id, properties }) => [id, ...Object.values(properties)].every(isExact))) return undefined
   return JSON.stringify(layers.sort(([a], [b]) => a < b ? -1 : 1).map(([name, list]) => {
     const isPolygon = ({ feature }) => KINDS[feature.type] === 'Polygon'
-    const others = list.filter(one => !isPolygon(one)).map(textOf).sort()
+    const others = list.filter(decoded => !isPolygon(decoded)).map(textOf).sort()
     return [name, others, list.filter(isPolygon).map(textOf)]
   }))
 }
@@ -101,7 +101,7 @@ export class FeatureDiff {
   #usesIds
   /** @type {Map<string, {joined: Map<number, Joined>, same: Set<number>, loose: Difference[]}>} */
   #layers = new Map()
-  /** Differences that are kept, at most: parts of features, before those of one id are joined. */
+  /** An upper bound of the number of differences: it counts parts of features before parts with one id are joined. */
   size = 0
 
   /**
@@ -113,10 +113,10 @@ export class FeatureDiff {
   }
 
   /**
-   * Compares a tile of two times. All tiles must be of one zoom. Those that are the same at both times may be added
-   * too, with the same array twice: a feature that is in them and got another part elsewhere is changed, not added.
+   * Compares a tile at two times. All tiles must be of one zoom. Unchanged tiles may be added too, with the same array
+   * twice: a feature in them that gets a part in another tile is changed, not added.
    * @param {{z: number, x: number, y: number}} tile
-   * @param {Uint8Array} [before] unpacked; nothing if there is no tile
+   * @param {Uint8Array} [before] unpacked; undefined if there is no tile
    * @param {Uint8Array} [after]
    */
   add (tile, before, after) {
@@ -133,9 +133,11 @@ export class FeatureDiff {
   #compare (name, earlier, later, tile) {
     const repeated = new Set([...repeatedIds(earlier), ...repeatedIds(later)])
     const isLoose = (/** @type {Decoded} */ { id }) => !this.#usesIds || id === undefined || repeated.has(id)
-    const [olds, news] = [earlier, later].map(list =>
-      new Map(list.filter(one => !isLoose(one)).map(one => [/** @type {number} */ (one.id), one])))
-    for (const id of new Set([...olds.keys(), ...news.keys()])) this.#join(name, id, [olds.get(id), news.get(id)], tile)
+    const [earlierById, laterById] = [earlier, later].map(list => new Map(
+      list.filter(decoded => !isLoose(decoded)).map(decoded => [/** @type {number} */ (decoded.id), decoded])))
+    for (const id of new Set([...earlierById.keys(), ...laterById.keys()])) {
+      this.#join(name, id, [earlierById.get(id), laterById.get(id)], tile)
+    }
     if (earlier === later) return
     for (const match of matchLoose(earlier.filter(isLoose), later.filter(isLoose))) this.#addLoose(name, match, tile)
   }
@@ -148,14 +150,14 @@ export class FeatureDiff {
       same.add(id)
       return
     }
-    const all = joined.get(id) ?? { earlier: new Map(), later: new Map() }
-    joined.set(id, all)
+    const joinedFeature = joined.get(id) ?? { earlier: new Map(), later: new Map() }
+    joined.set(id, joinedFeature)
     this.size++
-    all.old ??= old?.feature.properties
-    all.now ??= now?.feature.properties
-    if (now) addPart(all.later, now.feature, tile)
-    if (all.later.size) all.earlier.clear()
-    else if (old) addPart(all.earlier, old.feature, tile)
+    joinedFeature.old ??= old?.feature.properties
+    joinedFeature.now ??= now?.feature.properties
+    if (now) addPart(joinedFeature.later, now.feature, tile)
+    if (joinedFeature.later.size) joinedFeature.earlier.clear()
+    else if (old) addPart(joinedFeature.earlier, old.feature, tile)
   }
 
   /** @param {string} name @param {Match} match */
@@ -174,7 +176,7 @@ export class FeatureDiff {
       const { joined, same, loose } = /** @type {any} */ (this.#layers.get(name))
       for (const [id, { old, now, earlier, later }] of joined) {
         const parts = later.size ? later : earlier
-        // what is only in the margins of the tiles belongs to their neighbours
+        // a feature that is only in the margins of the tiles belongs to their neighbours
         if (parts.size) yield difference(name, id, same.has(id) ? [old ?? now, now ?? old] : [old, now], parts)
       }
       yield * loose
@@ -188,47 +190,47 @@ function repeatedIds (features) {
 }
 
 /**
- * Pairs of one geometry, and what is left over on either side. Of those with the same geometry and attributes nothing
- * is said.
+ * Pairs features with the same geometry, and returns the unpaired ones of both sides. It skips features with the same
+ * geometry and attributes.
  * @param {Decoded[]} earlier @param {Decoded[]} later
  * @returns {Match[]}
  */
 function matchLoose (earlier, later) {
   const exact = pair(earlier, later, ({ shape, attributes }) => `${shape} ${attributes}`)
   const byAttributes = (a, b) => a.attributes < b.attributes ? -1 : 1
-  const [olds, news] = [exact.removed, exact.added].map(list => list.sort(byAttributes))
-  const { pairs, removed, added } = pair(olds, news, one => one.shape)
+  const [unmatchedOld, unmatchedNew] = [exact.removed, exact.added].map(list => list.sort(byAttributes))
+  const { pairs, removed, added } = pair(unmatchedOld, unmatchedNew, decoded => decoded.shape)
   return [
     ...pairs,
-    ...removed.map(one => /** @type {Match} */ ([one, undefined])),
-    ...added.map(one => /** @type {Match} */ ([undefined, one]))
+    ...removed.map(decoded => /** @type {Match} */ ([decoded, undefined])),
+    ...added.map(decoded => /** @type {Match} */ ([undefined, decoded]))
   ]
 }
 
-/** @param {Decoded[]} earlier @param {Decoded[]} later @param {(one: Decoded) => string} keyOf */
+/** @param {Decoded[]} earlier @param {Decoded[]} later @param {(decoded: Decoded) => string} keyOf */
 function pair (earlier, later, keyOf) {
   /** @type {Map<string, Decoded[]>} */
-  const waiting = new Map()
-  for (const one of earlier) waiting.get(keyOf(one))?.push(one) ?? waiting.set(keyOf(one), [one])
+  const unpaired = new Map()
+  for (const old of earlier) unpaired.get(keyOf(old))?.push(old) ?? unpaired.set(keyOf(old), [old])
   /** @type {Match[]} */
   const pairs = []
   /** @type {Decoded[]} */
   const added = []
-  for (const one of later) {
-    const old = waiting.get(keyOf(one))?.shift()
-    if (old) pairs.push([old, one])
-    else added.push(one)
+  for (const now of later) {
+    const old = unpaired.get(keyOf(now))?.shift()
+    if (old) pairs.push([old, now])
+    else added.push(now)
   }
-  return { pairs, removed: [...waiting.values()].flat(), added }
+  return { pairs, removed: [...unpaired.values()].flat(), added }
 }
 
-/** Whether any of a feature lies in its tile, not only in the margin around it. */
+/** Whether a part of a feature lies in its tile, not only in the margin around it. */
 function isInside (feature) {
   const [x1, y1, x2, y2] = feature.bbox()
   return x1 < feature.extent && y1 < feature.extent && x2 >= 0 && y2 >= 0
 }
 
-/** Adds the geometry of a feature, unless it lies in the margin of its tile alone. @param {Parts} parts */
+/** Adds the geometry of a feature, unless it lies only in the margin of its tile. @param {Parts} parts */
 function addPart (parts, feature, { z, x, y }) {
   const kind = KINDS[feature.type]
   if (!kind || !isInside(feature)) return
@@ -247,7 +249,8 @@ function changeBetween (old, now) {
 /** @param {string} name @param {number | undefined} id @param {any[]} sides attributes @param {Parts} parts */
 function difference (name, id, [old, now], parts) {
   const change = changeBetween(old, now)
-  const entries = Object.entries(now ?? old).map(([key, value]) => [OWN.includes(key) ? `_${key}` : key, value])
+  const entries = Object.entries(now ?? old)
+    .map(([key, value]) => [RESERVED_PROPERTIES.includes(key) ? `_${key}` : key, value])
   const properties = { change, source_layer: name, ...(change === 'changed' && { before: { ...old } }) }
   return /** @type {Difference} */ ({
     type: 'Feature',

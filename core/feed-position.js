@@ -1,10 +1,10 @@
-// A position in the change feed of a database, with what identifies the database: it may have been created again.
+// A position in the change feed of a database, with the identity of the database, which may have been created again.
 
 /**
  * @typedef {object} FeedPosition
  * @property {string | number} since
  * @property {string} identity of the database, not of its name
- * @property {string} [purged] how often it was purged, which no feed reports; compared if both know it
+ * @property {string} [purged] number of purges, which no feed reports; compared if both sides know it
  */
 
 /** The number a sequence begins with, which only grows within one database. @param {unknown} seq */
@@ -17,7 +17,7 @@ export const feedPosition = ({ update_seq: since, instance_start_time: started, 
 
 /**
  * Whether a feed can continue from a position, as far as can be known before trying.
- * @param {Partial<FeedPosition>} place
+ * @param {Partial<FeedPosition>} position
  * @param {FeedPosition} now
  */
 export const canContinue = ({ since, identity, purged }, now) =>

@@ -1,4 +1,5 @@
-// The formats of tiles. Apart from images.js: who only shows tiles loads nothing that looks into their bytes.
+// The formats of tiles. They are not in images.js, so that a page that only shows tiles does not load code that checks
+// bytes.
 
 /** Types by name: content type and the usual extension. */
 export const formats = {
@@ -9,8 +10,11 @@ export const formats = {
   mvt: { type: 'application/vnd.mapbox-vector-tile', ext: 'pbf' }
 }
 
-/** What the tiles of a layer are: PNG unless it says otherwise. @param {Record<string, any>} layer */
+/** The format of the tiles of a layer, by default PNG. @param {Record<string, any>} layer */
 export const formatOfLayer = layer => Object.values(formats).find(({ ext }) => ext === layer.format) ?? formats.png
 
-/** The usual extension of a content type; nothing for what is no tile's. @param {string | undefined} type */
+/**
+ * The usual extension of a content type; undefined if it is not the type of a tile.
+ * @param {string | undefined} type
+ */
 export const extensionOf = type => Object.values(formats).find(format => format.type === type)?.ext

@@ -1,13 +1,13 @@
-// Areas as GeoJSON (RFC 7946) writes them, read into plain polygons. What cannot be an area is refused with the place
-// in the file and what is wrong there; nothing is guessed, since a wrong guess seeds half a continent.
+// Reads areas in GeoJSON (RFC 7946) into plain polygons. Other input is refused with the place in the file and the
+// fault. Nothing is guessed: a wrong guess would seed half a continent.
 import { TilecouchError } from './errors.js'
 import { isObject } from './values.js'
 
 export const geojsonLimits = {
   depth: 16, // collections within collections
   longitude: 540, // degrees: one world to either side, as maps that scroll round give it
-  step: 300, // degrees from which on a step in longitude is over the antimeridian; from 180 on it could be either
-  flat: 1e-10 // degrees from a line within which points lie on it: about 10 micrometres
+  step: 300, // degrees: a step in longitude of this length crosses the antimeridian; from 180 on it is unclear
+  flat: 1e-10 // degrees: a point this near to a line lies on it; about 10 micrometres
 }
 
 /** @typedef {[number, number][]} Ring closed: its last position is its first */
@@ -15,34 +15,35 @@ export const geojsonLimits = {
 
 const bad = why => new TilecouchError('BAD_AREA', { why })
 
-/** A value as a message shows it, never at length. */
+/** Formats a value for a message, and cuts it off. */
 function show (value) {
   let text
   try {
     text = JSON.stringify(value) ?? String(value)
   } catch {
-    return 'lists in lists without end' // deeper than there is room for
+    return 'lists in lists without end' // deeper than the stack allows
   }
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }
 
 /**
- * The polygons of a GeoJSON object, longitudes unwrapped: a polygon over the antimeridian goes on beyond 180. Islands
- * that simplifying has left as a point or a line are dropped among others, as are such holes; alone they are refused.
+ * The polygons of a GeoJSON object. Longitudes are unwrapped: a polygon over the antimeridian continues beyond 180.
+ * Outlines and holes that are only a point or a line, such as simplified islands, are dropped. If no other outline is
+ * left, the object is refused.
  * @param {any} geojson parsed
  * @returns {Polygon[]}
  */
 export function readPolygons (geojson) {
   const polygons = []
-  let flat
+  let flatPlace
   for (const { rings, where } of polygonsOf(geojson, 'the GeoJSON', 0)) {
     const [outline, ...holes] = rings
     const [west, east] = extent(outline)
     if (east - west > 360) throw bad(`${where} is wider than the world: ${west} to ${east}`)
-    if (isFlat(outline)) flat ??= where
+    if (isFlat(outline)) flatPlace ??= where
     else polygons.push([outline, ...holes.filter(hole => !isFlat(hole)).map(hole => beside(hole, west, east))])
   }
-  if (flat && !polygons.length) throw bad(`ring 1 of ${flat} has no inside: its points lie on one line`)
+  if (flatPlace && !polygons.length) throw bad(`ring 1 of ${flatPlace} has no inside: its points lie on one line`)
   if (!polygons.length) throw bad('the GeoJSON has no polygon')
   return polygons
 }
@@ -52,7 +53,7 @@ function * polygonsOf (object, where, depth) {
   if (!isObject(object)) throw bad(`${where} is ${show(object)}, not an object`)
   if (depth > geojsonLimits.depth) throw bad(`${where} holds collections more than ${geojsonLimits.depth} deep`)
   checkCrs(object.crs)
-  const each = (list, name) => eachOf(list, where, name, depth)
+  const polygonsOfList = (list, name) => eachOf(list, where, name, depth)
   switch (object.type) {
     case 'Polygon':
       return yield * readPolygon(object.coordinates, where)
@@ -63,13 +64,13 @@ function * polygonsOf (object, where, depth) {
       }
       return
     case 'Feature':
-      // a feature without a geometry is allowed, and is nowhere
+      // RFC 7946 allows a feature without a geometry
       if (object.geometry !== null) yield * polygonsOf(object.geometry, `the geometry of ${where}`, depth + 1)
       return
     case 'FeatureCollection':
-      return yield * each(object.features, 'feature')
+      return yield * polygonsOfList(object.features, 'feature')
     case 'GeometryCollection':
-      return yield * each(object.geometries, 'geometry')
+      return yield * polygonsOfList(object.geometries, 'geometry')
     default:
       throw bad(`${where} is of type ${show(object.type)}, which has no inside`)
   }
@@ -104,12 +105,12 @@ function readRing (ring, where) {
   if (ring.length < 4) {
     throw bad(`${where} has ${ring.length} positions: a ring has at least 4, the last being the first again`)
   }
-  const read = ring.map((position, index) => readPosition(position, () => `position ${index + 1} of ${where}`))
-  const [first, last] = [read[0], read[read.length - 1]]
+  const positions = ring.map((position, index) => readPosition(position, () => `position ${index + 1} of ${where}`))
+  const [first, last] = [positions[0], positions[positions.length - 1]]
   if (first[0] !== last[0] || first[1] !== last[1]) {
     throw bad(`${where} is not closed: it starts at ${show(first)} and ends at ${show(last)}`)
   }
-  return unwrap(read, where)
+  return unwrap(positions, where)
 }
 
 /** @returns {[number, number]} */
@@ -118,28 +119,27 @@ function readPosition (position, where) {
   if (!Number.isFinite(lon) || !Number.isFinite(lat)) {
     throw bad(`${where()} is ${show(position)}, not [longitude, latitude]`)
   }
-  const beyond = what => bad(`${where()} has the ${what}: positions are [longitude, latitude] in degrees`)
+  const beyond = coordinate => bad(`${where()} has the ${coordinate}: positions are [longitude, latitude] in degrees`)
   if (Math.abs(lat) > 90) throw beyond(`latitude ${lat}`)
   if (Math.abs(lon) > geojsonLimits.longitude) throw beyond(`longitude ${lon}`)
   return [lon, lat]
 }
 
 /**
- * From 170 to -170 is 20 degrees over the antimeridian, or 340 round the world as RFC 7946 has it. Coasts and countries
- * as they are published step over the antimeridian like that; only a rectangle may well mean the long way, and so is
- * not guessed at.
+ * Unwraps the longitudes of a ring. From 170 to -170 is 20 degrees over the antimeridian, or 340 around the world by
+ * RFC 7946. Published coasts and countries mean the short way. A rectangle may mean either, so it is refused.
  * @returns {Ring}
  */
 function unwrap (ring, where) {
   const widths = ring.slice(1).map(([lon], index) => lon - ring[index][0])
   if (widths.every(width => Math.abs(width) <= 180)) return ring
-  const rectangle = [0, 1].every(axis => new Set(ring.map(position => position[axis])).size === 2)
-  if (rectangle && widths.some(width => Math.abs(width) === 360)) return ring // all round
+  const isRectangle = [0, 1].every(axis => new Set(ring.map(position => position[axis])).size === 2)
+  if (isRectangle && widths.some(width => Math.abs(width) === 360)) return ring // all round
   let turn = 0
   const unwrapped = ring.map(([lon, lat], index) => {
     const width = index ? widths[index - 1] : 0
     if (Math.abs(width) > 180) {
-      const isUnclear = rectangle || Math.abs(width) < geojsonLimits.step || Math.abs(width) > 360
+      const isUnclear = isRectangle || Math.abs(width) < geojsonLimits.step || Math.abs(width) > 360
       if (isUnclear) throw unclear(ring[index - 1][0], lon, where)
       turn += width < 0 ? 360 : -360
     }
@@ -154,7 +154,7 @@ function unclear (from, to, where) {
   return bad(`${where} goes from ${from} to ${to}: ${advice}`)
 }
 
-/** A ring that goes round the world goes round a pole: the one that is nearer. */
+/** Closes a ring around the world over the nearer pole. */
 function overPole (ring) {
   const pole = ring.reduce((sum, [, lat]) => sum + lat, 0) < 0 ? -90 : 90
   return /** @type {Ring} */ ([...ring, [ring[ring.length - 1][0], pole], [ring[0][0], pole], ring[0]])
@@ -170,14 +170,14 @@ export function extent (ring) {
   return [west, east]
 }
 
-/** A hole may be written on the other side of the antimeridian than its outline. */
+/** Moves a hole to the side of the antimeridian on which its outline is. */
 function beside (hole, west, east) {
   const [left, right] = extent(hole)
   const turn = [0, 360, -360, 720, -720].find(degrees => left + degrees >= west && right + degrees <= east)
   return turn ? hole.map(([lon, lat]) => /** @type {[number, number]} */ ([lon + turn, lat])) : hole
 }
 
-/** Whether all points lie on one line: between the first and the one farthest from it. */
+/** Whether all points lie on the line between the first point and the one farthest from it. */
 function isFlat (ring) {
   const [[lon, lat]] = ring
   let [dx, dy, length] = [0, 0, 0]

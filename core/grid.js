@@ -8,8 +8,8 @@ export const MAX_ZOOM = 30
 export const MAX_LATITUDE = 85.0511287798066
 
 /**
- * An edge this near to an edge of a tile lies on it, as a part of the world's width: 40 micrometres, beyond what sines
- * and logarithms lose.
+ * An edge this near to an edge of a tile lies on it. It is a part of the world's width: 40 micrometres, more than
+ * rounding errors.
  */
 export const EDGE = 1e-12
 
@@ -55,7 +55,7 @@ export function tileAt (lon, lat, z) {
 /** @returns {Bbox} */
 export const tileBounds = (z, x, y) => [xToLon(x, z), yToLat(y + 1, z), xToLon(x + 1, z), yToLat(y, z)]
 
-/** The row in the other scheme: TMS counts from the south. Its own inverse. */
+/** Converts a row between XYZ and TMS, which counts from the south. */
 export const flipY = (z, y) => 2 ** z - 1 - y
 
 /** Bing's name of a tile: one digit a zoom. */
@@ -81,9 +81,9 @@ export function parseQuadkey (key) {
 export function parseBbox (input) {
   const numberOf = part => part.trim() === '' ? NaN : Number(part)
   const parts = typeof input === 'string' ? input.split(',').map(numberOf) : input
-  const valid = Array.isArray(parts) && parts.length === 4 && parts.every(Number.isFinite) &&
+  const isValid = Array.isArray(parts) && parts.length === 4 && parts.every(Number.isFinite) &&
     Math.abs(parts[0]) <= 180 && Math.abs(parts[2]) <= 180 && parts[1] >= -90 && parts[3] <= 90 && parts[1] <= parts[3]
-  if (!valid) throw new TilecouchError('BAD_BBOX', { value: input })
+  if (!isValid) throw new TilecouchError('BAD_BBOX', { value: input })
   return /** @type {Bbox} */ (parts)
 }
 
@@ -115,11 +115,11 @@ export function tileRanges ([west, south, east, north], z) {
   }
   if (west <= east) return [span(west, east)]
   const [right, left] = [span(west, 180), span(-180, east)]
-  // a box that goes nearly all the way round meets itself at low zooms: no tile twice
+  // a box nearly around the world meets itself at low zooms: no tile may come twice
   return left.x1 >= right.x0 ? [{ x0: 0, x1: last, y0, y1 }] : [left, right]
 }
 
-/** Tiles in a box and a range of zooms, by arithmetic. Exact up to 2^53. */
+/** Counts the tiles in a box and a range of zooms. Exact up to 2^53. */
 export function countTiles (bbox, zooms) {
   let count = 0
   for (let z = zooms.min; z <= zooms.max; z++) {
@@ -129,8 +129,7 @@ export function countTiles (bbox, zooms) {
 }
 
 /**
- * A test for tiles: which of them are in this box and these zooms. Either may be missing. Ranges are worked out once a
- * zoom.
+ * Makes a predicate for tiles in this box and these zooms. Either may be missing. Ranges are computed once per zoom.
  * @param {{bbox?: Bbox, zooms?: Zooms}} [selection]
  * @returns {(z: number, x: number, y: number) => boolean}
  */

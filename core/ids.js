@@ -1,6 +1,6 @@
 // Names and document ids. Ids are short, readable, and sort so that the past of a tile follows its head:
 //   osm:10:300:412  <  osm:10:300:412@2023-06-01T00:00:00Z
-// Between the two come rows whose numbers go on with the same digits: osm:10:300:4120.
+// Rows whose numbers begin with the same digits sort between the two: osm:10:300:4120.
 import { TilecouchError } from './errors.js'
 import { MAX_ZOOM, checkTile } from './grid.js'
 import { ADMINISTRATIVE_KINDS, LAYER_KINDS, RESERVED_NAMES } from './kinds.js'
@@ -32,13 +32,16 @@ export const isLayer = name => typeof name === 'string' && LAYER.test(name) && !
 /** @param {unknown} name @returns {string} */
 export function checkLayer (name) {
   if (!isLayer(name)) {
-    const small = String(name).toLowerCase()
-    throw new TilecouchError('BAD_LAYER', { value: name, ...(isLayer(small) && { why: `write it small: ${small}` }) })
+    const lowerCase = String(name).toLowerCase()
+    throw new TilecouchError('BAD_LAYER', {
+      value: name,
+      ...(isLayer(lowerCase) && { why: `write it small: ${lowerCase}` })
+    })
   }
   return /** @type {string} */ (name)
 }
 
-/** A name for a layer that is not there yet. @param {unknown} name @returns {string} */
+/** Checks the name of a new layer. @param {unknown} name @returns {string} */
 export function checkNewLayer (name) {
   const layer = checkLayer(name)
   if (RESERVED.has(layer)) throw new TilecouchError('BAD_LAYER', { value: name, why: 'the name is reserved' })
@@ -51,7 +54,7 @@ export const tileId = (layer, z, x, y) => `${layer}:${z}:${x}:${y}`
 /** The id of the head of a version's tile. @param {string} id of a head or of a past version */
 export const headId = id => id.split('@', 1)[0]
 
-/** Layer -> those of its tiles. @param {string[]} ids of heads @returns {Map<string, string[]>} */
+/** Groups ids by layer. @param {string[]} ids of heads @returns {Map<string, string[]>} */
 export function byLayer (ids) {
   const idsByLayer = new Map()
   for (const id of ids) {
@@ -70,35 +73,35 @@ export const layerId = layer => `layer:${layer}`
 
 export const editionId = (layer, time) => `edition:${layer}@${time}`
 
-/** The manifest of a run. One with many blocks has parts. */
+/** The id of the manifest of a run. A manifest with many blocks has parts. */
 export const manifestId = (layer, time, run, part) =>
   `manifest:${layer}@${time}:${run}${part === undefined ? '' : `:${part}`}`
 
-/** A block of 64 x 64 tiles, called by its place and its content. */
+/** The id of a block of 64 x 64 tiles, from its place and a name made of its content. */
 export const blockId = (layer, place, name) => `block:${layer}:${place}:${name}`
 
-/** What was taken out by a removal. */
+/** The id of a removal. */
 export const removedId = (layer, run) => `removed:${layer}:${run}`
 
-/** What this store does not keep of a layer: see store/limits.js. */
+/** The id of the limits of a layer: see store/limits.js. */
 export const limitsId = layer => `limits:${layer}`
 
-/** The style of a layer from a time on. Without a time: how the ids of all of them begin. */
+/** The id of a style of a layer from a time on. Without a time: the beginning of the ids of all its styles. */
 export const styleId = (layer, time = '') => `style:${layer}@${time}`
 
-/** What a command does, or did. @param {string} run */
+/** The id of a work document. @param {string} run */
 export const workId = run => `work:${run}`
 
-/** An expression for the ids of documents about the running of a store. */
+/** A regular expression for the ids of documents about the running of a store. */
 export const ADMINISTRATIVE_IDS = `^(${ADMINISTRATIVE_KINDS.join('|')}):[^:@]+$`
 const ADMINISTRATIVE = new RegExp(ADMINISTRATIVE_IDS)
 
-/** The same with what else a mirror does not take: code, and the limits of a store, which are its own. */
+/** Ids that a mirror does not copy: those above, design documents, and the limits of a store. */
 export const UNMIRRORED_IDS = `^_design/|^limits:[^:]+$|${ADMINISTRATIVE_IDS}`
 
 /**
- * Whether a document is about the running of this store: work, activity or a token. No copy of a store has it, and
- * nothing that follows the tiles of a store heeds it. Tiles of a layer that is called so have more colons.
+ * Whether a document is about the running of this store: work, activity or a token. Copies of a store have no such
+ * documents, and followers of tiles ignore them. Tiles of a layer with such a name have more colons.
  * @param {string} id
  */
 export const isAdministrative = id => ADMINISTRATIVE.test(id)
@@ -112,8 +115,8 @@ const OF_LAYER = new RegExp(`^(?:${[
 ].join('|')})$`)
 
 /**
- * The kind of a document of a layer, its layer and its time. Nothing for a tile, and for what belongs to no layer. A
- * block has the zoom, column and row of its place.
+ * Parses the id of a document of a layer. Undefined for a tile, and for a document that belongs to no layer. A block
+ * has the zoom, column and row of its place.
  * @param {string} id
  * @returns {{kind: 'layer' | 'limits' | 'edition' | 'style' | 'manifest' | 'block' | 'removed', layer: string,
  *   time?: string, z?: number, x?: number, y?: number} | undefined}
@@ -131,8 +134,9 @@ export function parseDocumentId (id) {
 }
 
 /**
- * An expression for the ids of all documents of some layers, and of no other layer: of older stores, some may have the
- * name of a kind, or a number. CouchDB reads it anew for each change, so it has the names only twice.
+ * A regular expression for the ids of all documents of these layers, and of no other layer. In older stores a layer may
+ * be called like a kind of document, or by a number. CouchDB compiles the expression for each change, so it has the
+ * names only twice.
  * @param {string[]} layers
  */
 export function idsOfLayers (layers) {
@@ -141,11 +145,11 @@ export function idsOfLayers (layers) {
   return `^((${LAYER_KINDS.join('|')}):${names}($|@|:[^:]+$|${place}:)|${names}${place}($|@))`
 }
 
-/** `osm` or `osm@2024-03-01`: how a layer at a time is written everywhere. */
+/** Writes a layer, or a layer at a time: `osm`, `osm@2024-03-01`. */
 export const formatReference = (layer, time) => time ? `${layer}@${time}` : layer
 
 /**
- * Takes an id of a head or a past version apart; throws BAD_ID for anything else.
+ * Parses the id of a head or a past version; throws BAD_ID for any other text.
  * @param {string} id
  * @returns {VersionAddress}
  */
@@ -176,12 +180,12 @@ export function isTileId (id) {
  * @returns {{layer: string, time?: string}}
  */
 export function parseReference (text) {
-  const at = String(text).indexOf('@')
-  if (at < 0) return { layer: checkLayer(text) }
-  const time = text.slice(at + 1)
+  const separator = String(text).indexOf('@')
+  if (separator < 0) return { layer: checkLayer(text) }
+  const time = text.slice(separator + 1)
   if (!time) throw new TilecouchError('BAD_TIME', { value: time })
-  // the whole address in the error: of one half, passwords could not be removed
-  return { layer: checkLayer(text.includes('://') ? text : text.slice(0, at)), time }
+  // the error has the whole address: scrub() could not remove a password from one half
+  return { layer: checkLayer(text.includes('://') ? text : text.slice(0, separator)), time }
 }
 
 /** `10/300/412` -> { z, x, y } @param {string} text */
@@ -198,12 +202,12 @@ export function compareIds (a, b) {
 }
 
 /**
- * Order of zooms or columns among themselves in ids. They are followed by a colon there, which sorts after every
- * digit, so 10 comes before 1, and 2 after both.
+ * Compares zooms or columns in the order of ids. A colon follows them there and sorts after every digit, so 10 comes
+ * before 1, and 2 after both.
  */
 export const compareInner = (a, b) => compareIds(`${a}:`, `${b}:`)
 
-/** Order of rows among themselves in ids: they end the id, so 1 comes before 10. */
+/** Compares rows in the order of ids. A row ends the id, so 1 comes before 10. */
 export const compareRows = (a, b) => compareIds(`${a}`, `${b}`)
 
 /** Every document of a layer's tiles lies in this range of ids. */

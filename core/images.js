@@ -1,32 +1,34 @@
-// What a tile's bytes are: read from the bytes, never believed from a name. A file that was cut off is refused here,
-// before it can become a version. Every format says how long it is or how it ends, so nothing is decoded.
+// Detects the format of a tile from its bytes, never from a name. It refuses files that were cut off, before they
+// become versions. Every format states its length or its end, so nothing is decoded.
 import { TilecouchError } from './errors.js'
 import { formats } from './formats.js'
 
 export { extensionOf, formats } from './formats.js'
 
 const PNG_SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
-// chunk types as numbers: a load looks at every one
+// chunk types as numbers: a load checks every one
 const [IHDR, IDAT, IEND] = [0x49484452, 0x49444154, 0x49454e44]
 
 const isLetter = byte => (byte >= 65 && byte <= 90) || (byte >= 97 && byte <= 122)
-const isChunkType = (bytes, at) =>
-  isLetter(bytes[at]) && isLetter(bytes[at + 1]) && isLetter(bytes[at + 2]) && isLetter(bytes[at + 3])
+const isChunkType = (bytes, offset) =>
+  isLetter(bytes[offset]) && isLetter(bytes[offset + 1]) && isLetter(bytes[offset + 2]) && isLetter(bytes[offset + 3])
 
-const MOST_LAYERS = 10000 // of a vector tile: a map has some twenty, and each costs a look
+const MOST_LAYERS = 10000 // of a vector tile: a map has about twenty, and each takes time to check
 const SMALLEST_GZIP = 20 // 10 bytes of header, 2 of data, 8 of check sum and length
 
-const u16 = (bytes, at) => bytes[at] << 8 | bytes[at + 1]
-const u32 = (bytes, at) => (bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3]) >>> 0
-const u32le = (bytes, at) => (bytes[at] | bytes[at + 1] << 8 | bytes[at + 2] << 16 | bytes[at + 3] << 24) >>> 0
-const ascii = (bytes, at, length) => String.fromCharCode(...bytes.subarray(at, at + length))
+const u16 = (bytes, offset) => bytes[offset] << 8 | bytes[offset + 1]
+const u32 = (bytes, offset) =>
+  (bytes[offset] << 24 | bytes[offset + 1] << 16 | bytes[offset + 2] << 8 | bytes[offset + 3]) >>> 0
+const u32le = (bytes, offset) =>
+  (bytes[offset] | bytes[offset + 1] << 8 | bytes[offset + 2] << 16 | bytes[offset + 3] << 24) >>> 0
+const ascii = (bytes, offset, length) => String.fromCharCode(...bytes.subarray(offset, offset + length))
 const startsWith = (bytes, signature) => signature.every((byte, index) => bytes[index] === byte)
 
 /**
- * The format of a tile, or an error that says why it cannot be one.
+ * The format of a tile; throws if the bytes are no tile.
  * @param {Uint8Array} bytes
- * @param {{gunzip?: (bytes: Uint8Array) => Uint8Array}} [tools] each platform has its own gunzip; without it a vector
- *   tile's inside is not checked
+ * @param {{gunzip?: (bytes: Uint8Array) => Uint8Array}} [tools] the gunzip of the platform; without it, the content of
+ *   vector tiles is not checked
  * @returns {{type: string, ext: string}}
  */
 export function inspectTile (bytes, { gunzip } = {}) {
@@ -38,7 +40,7 @@ export function inspectTile (bytes, { gunzip } = {}) {
   return formats[name]
 }
 
-/** The name of a format, by how the bytes begin; nothing for what is no tile. */
+/** The name of a format from the first bytes of a file; null if it is no tile. */
 export function formatOf (bytes) {
   if (startsWith(bytes, PNG_SIGNATURE)) return 'png'
   if (startsWith(bytes, [0xff, 0xd8, 0xff])) return 'jpeg'
@@ -48,35 +50,35 @@ export function formatOf (bytes) {
   return null
 }
 
-/** Each answers what is wrong, or nothing. */
+/** By format: returns the fault of a file, or undefined. */
 const checks = {
   // chunks follow one another up to IEND; bytes after it are ignored, as decoders do
   png (bytes) {
-    let data = false
-    for (let at = 8; at + 12 <= bytes.length;) {
-      const length = u32(bytes, at)
-      const type = u32(bytes, at + 4)
-      if (!isChunkType(bytes, at + 4)) return `no chunk at byte ${at}`
-      if (at === 8 && (type !== IHDR || length !== 13)) return 'no IHDR'
-      if (at + 12 + length > bytes.length) {
-        return `${ascii(bytes, at + 4, 4)} needs ${at + 12 + length} bytes, there are ${bytes.length}`
+    let hasData = false
+    for (let offset = 8; offset + 12 <= bytes.length;) {
+      const length = u32(bytes, offset)
+      const type = u32(bytes, offset + 4)
+      if (!isChunkType(bytes, offset + 4)) return `no chunk at byte ${offset}`
+      if (offset === 8 && (type !== IHDR || length !== 13)) return 'no IHDR'
+      if (offset + 12 + length > bytes.length) {
+        return `${ascii(bytes, offset + 4, 4)} needs ${offset + 12 + length} bytes, there are ${bytes.length}`
       }
-      if (type === IDAT) data = true
-      if (type === IEND) return data ? undefined : 'no image data'
-      at += 12 + length
+      if (type === IDAT) hasData = true
+      if (type === IEND) return hasData ? undefined : 'no image data'
+      offset += 12 + length
     }
     return 'no IEND'
   },
 
   // segments up to the start of scan, then entropy-coded data up to the end marker
   jpeg (bytes) {
-    for (let at = 2; at + 4 <= bytes.length;) {
-      if (bytes[at] !== 0xff) return `no marker at byte ${at}`
-      const marker = bytes[at + 1]
-      if (marker === 0xff) { at++; continue } // fill byte
+    for (let offset = 2; offset + 4 <= bytes.length;) {
+      if (bytes[offset] !== 0xff) return `no marker at byte ${offset}`
+      const marker = bytes[offset + 1]
+      if (marker === 0xff) { offset++; continue } // fill byte
       if (marker === 0xda) return endsJpeg(bytes) ? undefined : 'no end of image'
       if (marker === 0xd9) return 'no image data'
-      at += 2 + u16(bytes, at + 2)
+      offset += 2 + u16(bytes, offset + 2)
     }
     return 'no scan'
   },
@@ -87,29 +89,30 @@ const checks = {
     if (!/^VP8[ LX]$/.test(ascii(bytes, 12, 4))) return 'no VP8 data'
   },
 
-  // boxes tile the file exactly; the pixels are in mdat, and meta (moov in a sequence) says what they are
+  // boxes fill the file exactly; the pixels are in mdat, and meta (moov in a sequence) says what they are
   avif (bytes) {
-    let pixels = false
-    let described = false
-    for (let at = 0; at < bytes.length;) {
-      if (at + 8 > bytes.length) return `box cut off at byte ${at}`
-      const type = ascii(bytes, at + 4, 4)
-      const length = boxLength(bytes, at)
-      if (length < 8 || at + length > bytes.length) {
-        return `${type} needs ${at + length} bytes, there are ${bytes.length}`
+    let hasPixels = false
+    let isDescribed = false
+    for (let offset = 0; offset < bytes.length;) {
+      if (offset + 8 > bytes.length) return `box cut off at byte ${offset}`
+      const type = ascii(bytes, offset + 4, 4)
+      const length = boxLength(bytes, offset)
+      if (length < 8 || offset + length > bytes.length) {
+        return `${type} needs ${offset + length} bytes, there are ${bytes.length}`
       }
-      if (type === 'mdat') pixels = true
-      if (type === 'meta' || type === 'moov') described = true
-      at += length
+      if (type === 'mdat') hasPixels = true
+      if (type === 'meta' || type === 'moov') isDescribed = true
+      offset += length
     }
-    if (!pixels || !described) return 'no image data'
+    if (!hasPixels || !isDescribed) return 'no image data'
   }
 }
 
-function boxLength (bytes, at) {
-  const length = u32(bytes, at)
-  if (length === 0) return bytes.length - at // up to the end of the file
-  return length === 1 && at + 16 <= bytes.length ? u32(bytes, at + 8) * 2 ** 32 + u32(bytes, at + 12) : length
+function boxLength (bytes, offset) {
+  const length = u32(bytes, offset)
+  if (length === 0) return bytes.length - offset // up to the end of the file
+  const isLong = length === 1 && offset + 16 <= bytes.length
+  return isLong ? u32(bytes, offset + 8) * 2 ** 32 + u32(bytes, offset + 12) : length
 }
 
 // some writers pad behind the end marker
@@ -129,19 +132,19 @@ function checkVectorTile (bytes, gunzip) {
   }
 }
 
-// A vector tile is a protobuf message of layers: field 3, length-delimited. Anything gzipped that is not is refused.
+// A vector tile is a protobuf message of layers: field 3, length-delimited. Other gzipped content is refused.
 function checkProtobuf (bytes) {
-  for (let at = 0, layers = 0; at < bytes.length; layers++) {
-    if (bytes[at++] !== 0x1a || layers === MOST_LAYERS) return 'not a vector tile'
+  for (let offset = 0, layers = 0; offset < bytes.length; layers++) {
+    if (bytes[offset++] !== 0x1a || layers === MOST_LAYERS) return 'not a vector tile'
     let length = 0
     let shift = 0
     do {
-      if (at >= bytes.length || shift > 28) return 'not a vector tile'
-      length += (bytes[at] & 0x7f) * 2 ** shift
+      if (offset >= bytes.length || shift > 28) return 'not a vector tile'
+      length += (bytes[offset] & 0x7f) * 2 ** shift
       shift += 7
-    } while (bytes[at++] & 0x80)
-    at += length
-    if (at > bytes.length) return 'not a vector tile'
+    } while (bytes[offset++] & 0x80)
+    offset += length
+    if (offset > bytes.length) return 'not a vector tile'
   }
 }
 
@@ -153,21 +156,21 @@ function printable (bytes) {
     : Array.from(head.subarray(0, 8), byte => byte.toString(16).padStart(2, '0')).join(' ')
 }
 
-// How many pixels an image is wide and high, from its header. Nothing is decoded.
+// The width and height of an image, from its header. Nothing is decoded.
 
 const SMALLEST = 128 // pixels a side; smaller images are used for empty tiles, for example
 export const LARGEST = 4096
 
-const u16le = (bytes, at) => bytes[at] | bytes[at + 1] << 8
-const u24le = (bytes, at) => u16le(bytes, at) | bytes[at + 2] << 16
+const u16le = (bytes, offset) => bytes[offset] | bytes[offset + 1] << 8
+const u24le = (bytes, offset) => u16le(bytes, offset) | bytes[offset + 2] << 16
 const isPowerOfTwo = value => (value & (value - 1)) === 0
 
-/** Whether tiles have such a size. */
+/** Whether tiles may have this size. */
 export const isTileSize = (width, height) =>
   width === height && width >= SMALLEST && width <= LARGEST && isPowerOfTwo(width)
 
 /**
- * Pixels a side, of an image that has the size of a tile; nothing for any other size, and for vector tiles.
+ * Pixels per side of an image with the size of a tile; undefined for other sizes and for vector tiles.
  * @param {Uint8Array} bytes
  * @returns {number | undefined}
  */
@@ -177,7 +180,7 @@ export function tileSizeOf (bytes) {
 }
 
 /**
- * @param {Uint8Array} bytes of a tile; whatever it is
+ * @param {Uint8Array} bytes of any file
  * @returns {{width: number, height: number} | undefined} if the header has it
  */
 export function imageSize (bytes) {
@@ -185,20 +188,23 @@ export function imageSize (bytes) {
   return width > 0 && height > 0 ? { width, height } : undefined
 }
 
-/** Each answers width and height, or nothing. @type {Record<string, (bytes: Uint8Array) => number[] | undefined>} */
+/**
+ * By format: returns width and height, or undefined.
+ * @type {Record<string, (bytes: Uint8Array) => number[] | undefined>}
+ */
 const headers = {
   mvt: () => undefined,
 
   png: bytes => [u32(bytes, 16), u32(bytes, 20)],
 
-  // in the start of a frame, of which there are many kinds; C4, C8 and CC are other markers among them
+  // the size is in the start of a frame: a marker from C0 to CF, except C4, C8 and CC
   jpeg (bytes) {
-    for (let at = 2; at + 9 <= bytes.length && bytes[at] === 0xff;) {
-      const marker = bytes[at + 1]
-      if (marker === 0xff) { at++; continue } // fill byte
+    for (let offset = 2; offset + 9 <= bytes.length && bytes[offset] === 0xff;) {
+      const marker = bytes[offset + 1]
+      if (marker === 0xff) { offset++; continue } // fill byte
       const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
-      if (isFrame) return [u16(bytes, at + 7), u16(bytes, at + 5)]
-      at += 2 + u16(bytes, at + 2)
+      if (isFrame) return [u16(bytes, offset + 7), u16(bytes, offset + 5)]
+      offset += 2 + u16(bytes, offset + 2)
     }
   },
 
@@ -210,13 +216,13 @@ const headers = {
     }
   },
 
-  // one box a part of the image: the cells of a grid and a preview are smaller than the whole
+  // each part of the image has a size: the cells of a grid and a preview are smaller than the whole
   avif (bytes) {
-    for (let at = 0; at + 8 <= bytes.length;) {
-      const end = at + boxLength(bytes, at)
-      if (ascii(bytes, at + 4, 4) === 'meta') return largest(bytes, at + 8, Math.min(end, bytes.length))
-      if (!(end > at)) return
-      at = end
+    for (let offset = 0; offset + 8 <= bytes.length;) {
+      const end = offset + boxLength(bytes, offset)
+      if (ascii(bytes, offset + 4, 4) === 'meta') return largest(bytes, offset + 8, Math.min(end, bytes.length))
+      if (!(end > offset)) return
+      offset = end
     }
   }
 }
@@ -225,9 +231,9 @@ const ISPE = 0x69737065 // "ispe", a number: version, width and height follow it
 
 function largest (bytes, from, to) {
   let largestSize
-  for (let at = from; at + 16 <= to; at++) {
-    if (u32(bytes, at) !== ISPE) continue
-    const size = [u32(bytes, at + 8), u32(bytes, at + 12)]
+  for (let offset = from; offset + 16 <= to; offset++) {
+    if (u32(bytes, offset) !== ISPE) continue
+    const size = [u32(bytes, offset + 8), u32(bytes, offset + 12)]
     if (!largestSize || size[0] * size[1] > largestSize[0] * largestSize[1]) largestSize = size
   }
   return largestSize

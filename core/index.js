@@ -1,4 +1,4 @@
-// Pure functions that every side uses: the browser, Node and the tests of what runs inside CouchDB.
+// Exports the pure functions that browsers, Node, and the tests of code inside CouchDB use.
 export * from './errors.js'
 export * from './text.js'
 export * from './ids.js'

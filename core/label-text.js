@@ -1,6 +1,6 @@
-// Which letters a map writes: the text that a style takes from features, the fonts that it writes with, and the ranges
-// of letters in vector tiles. Glyphs are served in ranges of 256 letters, here called by their number: 0 is 0 to 255.
-// Not in core/index.js: a map without vector tiles does not need the decoder.
+// Finds the letters that a map draws: the text that a style takes from features, its fonts, and the ranges of letters
+// in vector tiles. Glyphs are served in ranges of 256 letters, numbered from 0: range 0 has the letters 0 to 255. Not
+// in core/index.js: a map without vector tiles does not need the decoder.
 import { PbfReader } from 'pbf'
 
 const [FEATURE, KEY, VALUE] = [2, 3, 4].map(field => field << 3 | 2) // fields of a layer of a tile, of bytes
@@ -9,10 +9,10 @@ const TAGS = 2 << 3 | 2 // of a feature
 const TEXT = 1 << 3 | 2 // of a value
 const RANGE = 8 // bits of a letter's number within a range
 const DEFAULT_FONT = 'Open Sans Regular' // of labels without text-font, by the style specification
-const MOST_ATTRIBUTES = 500 // that are told apart
+const MOST_ATTRIBUTES = 500 // counted by name
 const OTHERS = '' // all further attributes together
 
-/** Letters of Arabic are drawn by their joined forms, which are in other ranges. */
+/** Arabic letters are drawn with their joined forms, which are in other ranges. */
 const ARABIC = new Set([0x06, 0x07, 0x08])
 const JOINED_FORMS = [0xfb, 0xfc, 0xfd, 0xfe]
 
@@ -22,7 +22,7 @@ const JOINED_FORMS = [0xfb, 0xfc, 0xfd, 0xfe]
  */
 export function stacksIn (value) {
   if (!Array.isArray(value)) return []
-  return value[0] !== 'literal' && value.every(one => typeof one === 'string') ? [value] : literalsIn(value)
+  return value[0] !== 'literal' && value.every(font => typeof font === 'string') ? [value] : literalsIn(value)
 }
 
 /** @returns {string[][]} */
@@ -33,10 +33,10 @@ function literalsIn (value) {
 }
 
 /**
- * What the labels of a style are made of.
+ * The fonts and attributes that the labels of a style use.
  * @param {{layers: any[]}} style
  * @returns {{fonts?: Set<string>, attributes?: Set<string>}} fonts: the first one of each stack; attributes: of
- *   features that are written. Nothing where an expression finds out
+ *   features that are drawn. Undefined where an expression computes them
  */
 export function labelsOf ({ layers }) {
   const [fonts, attributes] = [new Set(), new Set()]
@@ -73,22 +73,22 @@ function looksUp (value) {
   return operator === 'properties' || (operator === 'get' && typeof name !== 'string') || value.some(looksUp)
 }
 
-/** The ranges of a text, and of the same in capitals: a style may write it so. @param {string} text */
+/** The ranges of a text, also in upper and lower case: a style may transform it. @param {string} text */
 export const rangesOf = text =>
   new Set([...`${text}${text.toUpperCase()}${text.toLowerCase()}`].map(letter => codeOf(letter) >> RANGE))
 
 const codeOf = letter => /** @type {number} */ (letter.codePointAt(0))
 
-/** The ranges that a map needs to write letters of these. @param {Iterable<number>} ranges */
+/** The ranges that a map needs to draw letters of these ranges. @param {Iterable<number>} ranges */
 export function drawnRanges (ranges) {
-  const all = new Set([0, ...ranges]) // numbers and the like
-  if ([...all].some(range => ARABIC.has(range))) for (const range of JOINED_FORMS) all.add(range)
-  return all
+  const neededRanges = new Set([0, ...ranges]) // range 0: digits and the like
+  if ([...neededRanges].some(range => ARABIC.has(range))) for (const range of JOINED_FORMS) neededRanges.add(range)
+  return neededRanges
 }
 
-/** @typedef {Record<string, number[]>} Letters attribute -> ranges of its texts, apart from the first one */
+/** @typedef {Record<string, number[]>} Letters attribute -> ranges of its texts, without the first range */
 
-/** Letters of many tiles. */
+/** Collects the letters of many tiles. */
 export class LetterCounter {
   /** @type {Map<string, Set<number>>} */
   #ranges
@@ -100,16 +100,16 @@ export class LetterCounter {
 
   /**
    * @param {Uint8Array} bytes of a vector tile, unpacked
-   * @returns {boolean} whether it has letters that were not there before
+   * @returns {boolean} whether the tile has a new range of letters
    */
   add (bytes) {
     let isNew = false
-    for (const [name, found] of lettersIn(bytes)) {
+    for (const [name, ranges] of lettersIn(bytes)) {
       const isKnown = this.#ranges.has(name) || this.#ranges.size < MOST_ATTRIBUTES
       const attribute = isKnown ? name : OTHERS
       const attributeRanges = this.#ranges.get(attribute) ?? new Set()
       this.#ranges.set(attribute, attributeRanges)
-      for (const range of found) {
+      for (const range of ranges) {
         isNew ||= !attributeRanges.has(range)
         attributeRanges.add(range)
       }
@@ -123,15 +123,15 @@ export class LetterCounter {
   }
 }
 
-/** The ranges that labels need. @param {Letters} letters @param {Set<string>} [attributes] all unless given */
+/** The ranges that labels need. @param {Letters} letters @param {Set<string>} [attributes] default: all */
 export function rangesOfLabels (letters, attributes) {
   const names = Object.keys(letters).filter(name => !attributes || name === OTHERS || attributes.has(name))
   return new Set(names.flatMap(name => letters[name]))
 }
 
 /**
- * What is written with other letters than the first 256, by attribute. Geometry is not read, and of layers that have
- * only the first 256, no features.
+ * The ranges of letters after the first 256, by attribute. It does not read geometry, nor the features of layers that
+ * have only the first 256.
  * @param {Uint8Array} bytes @returns {Map<string, Set<number>>} throws if the tile is damaged
  */
 function lettersIn (bytes) {
@@ -149,7 +149,7 @@ function lettersIn (bytes) {
 function readLayer (pbf, end, rangesByAttribute) {
   const keys = /** @type {string[]} */ ([])
   const values = /** @type {(Set<number> | undefined)[]} */ ([])
-  const features = /** @type {number[]} */ ([]) // where they begin
+  const features = /** @type {number[]} */ ([]) // their offsets
   while (pbf.pos < end) {
     const tag = pbf.readVarint()
     if (tag === FEATURE) features.push(pbf.pos)
@@ -158,8 +158,8 @@ function readLayer (pbf, end, rangesByAttribute) {
     else pbf.skip(tag)
   }
   if (values.some(value => value)) {
-    for (const at of features) {
-      pbf.pos = at
+    for (const offset of features) {
+      pbf.pos = offset
       readTags(pbf, pbf.readVarint() + pbf.pos, (key, value) => {
         const ranges = values[value]
         if (!ranges) return

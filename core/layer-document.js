@@ -1,5 +1,5 @@
-// Makes layer documents, and reads the terms of their upstreams. Apart from layers.js: who only reads layers loads no
-// rules of upstreams and retention.
+// Makes layer documents, and reads the terms of their upstreams. It is not in layers.js, so that a page that only reads
+// layers does not load the rules of upstreams and retention.
 import { soundOf } from './documents.js'
 import { TilecouchError } from './errors.js'
 import { WEB_MERCATOR, gridOf } from './grids/index.js'
@@ -10,10 +10,10 @@ import { checkRetention } from './retention.js'
 import { checkUpstream, hostOf } from './upstream.js'
 
 /**
- * What more a writer is held to. Who reads says it when the field is used: the layer is there without. They say
- * themselves which field is wrong.
+ * Further checks for writers, by field. Each throws an error that names the wrong field. Readers check these fields
+ * when they use them, and ignore invalid ones.
  */
-const checked = {
+const fieldChecks = {
   grid: grid => checkGrid({ grid }),
   upstream: (value, fields) => checkUpstream(value, gridOf(fields)),
   retention: checkRetention
@@ -22,7 +22,7 @@ const checked = {
 /**
  * The documents of layers without a fault, their grids included.
  * @param {any[]} docs
- * @param {(doc: any, why: string) => void} [onFault] called with the others
+ * @param {(doc: any, why: string) => void} [onFault] called with each of the other documents
  */
 export function soundLayers (docs, onFault) {
   return soundOf(docs, 'layer', onFault).filter(doc => {
@@ -45,15 +45,15 @@ export function layerDocument (layer, fields = {}) {
     if (!isValid || (field === 'retina' && value === layer)) {
       throw new TilecouchError('BAD_LAYER_FIELD', { field, value })
     }
-    checked[field]?.(value, fields)
+    fieldChecks[field]?.(value, fields)
     doc[field] = value
   }
   return doc
 }
 
 /**
- * The host whose terms say that its tiles are for looking at, a view at a time: not for fetching ahead, archives or
- * areas on a device. Nothing where nobody says so.
+ * The host whose terms forbid to fetch its tiles in advance, for archives or for areas on a device. Undefined if the
+ * layer has no such host.
  * @param {Record<string, any>} doc a layer document
  */
 export function forbiddingHost (doc) {

@@ -1,18 +1,19 @@
-// Layer documents: TileJSON 3.0 fields, and what the store adds to them. layer-document.js checks more for writers.
+// Reads layer documents: TileJSON 3.0 fields and the fields of the store. layer-document.js has more checks for
+// writers.
 import { formatReference } from './ids.js'
 import { isValue, layerRules } from './rules.js'
 
-/** As the sources of map styles call them. mlt is not among them: such tiles cannot be stored. */
+/** The encodings of tiles, by their names in map styles. Tiles in mlt cannot be stored. */
 export const encodings = ['terrarium', 'mapbox', 'mvt']
 
 /** Whether a layer document may have this value in a field. @param {string} field @param {any} value */
 export const isLayerField = (field, value) => Object.hasOwn(layerRules, field) && isValue(value, layerRules[field])
 
-/** In TileJSON and metadata whose name ends in a time: the name without it. */
+/** The field of TileJSON and metadata with the name of a layer as it was before nameAt() added a time. */
 export const PLAIN_NAME = 'tilecouch:name'
 
 /**
- * What a layer is called at a time: `Town, 2023`, so that two of its times do not have the same name.
+ * The name of a layer at a time: `Town, 2023`, so that two of its times do not have the same name.
  * @param {string} name @param {string} [time] as written; a midnight or the end of a day is the day
  */
 export const nameAt = (name, time) => time ? `${name}, ${time.replace(/T(00:00:00|23:59:59)Z?$/, '')}` : name

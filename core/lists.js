@@ -1,30 +1,30 @@
-// Items put together to requests, bounded by their number and by their bytes.
+// Collects items into batches for requests, and searches and splits lists.
 
 /**
  * @template T
  * @param {Iterable<T> | AsyncIterable<T>} items
- * @param {{most: number, bytes: number, sizeOf?: (item: T) => number}} limits bytes: unless one item alone has more;
- *   sizeOf: nothing where the size is not known
+ * @param {{most: number, bytes: number, sizeOf?: (item: T) => number}} limits bytes: a single item may have more;
+ *   sizeOf: bytes of an item, by default its `size`
  * @returns {AsyncGenerator<T[]>}
  */
 export async function * batchesOf (items, { most, bytes, sizeOf = item => /** @type {any} */ (item).size ?? 0 }) {
   /** @type {T[]} */
   let batch = []
-  let filled = 0
+  let batchBytes = 0
   for await (const item of items) {
     const size = sizeOf(item)
-    if (batch.length && (batch.length >= most || filled + size > bytes)) {
+    if (batch.length && (batch.length >= most || batchBytes + size > bytes)) {
       yield batch
       batch = []
-      filled = 0
+      batchBytes = 0
     }
     batch.push(item)
-    filled += size
+    batchBytes += size
   }
   if (batch.length) yield batch
 }
 
-// Finding a place in what is in order.
+// Search in sorted lists.
 
 /**
  * The index of a value, or where it would be inserted, among the first `count` elements.
@@ -43,7 +43,7 @@ export function lowerBound (sorted, value, count = sorted.length) {
 }
 
 /**
- * A list in pieces of a size; the last one may be shorter.
+ * Splits a list into pieces of one size; the last piece may be shorter.
  * @template T
  * @param {T[]} list @param {number} size
  * @returns {Generator<T[]>}

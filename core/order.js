@@ -1,21 +1,21 @@
-// Numbers in the order of ids without sorting them: numbers with equally many digits sort as strings as they do as
-// numbers, so the order of ids is a merge of at most ten ascending series. Rows and columns differ in what follows the
-// number there: nothing after a row, a colon after a column (see compareRows and compareInner in ids.js).
+// Lists numbers in the order of ids without sorting them. Numbers with equally many digits sort alike as strings and as
+// numbers, so the order of ids is a merge of at most ten ascending series. In ids a colon follows a column, and nothing
+// follows a row: see compareInner and compareRows in ids.js.
 import { MAX_ZOOM } from './grid.js'
 import { compareInner } from './ids.js'
 
 const DIGITS = `${2 ** MAX_ZOOM}`.length
 
 /**
- * The series of the numbers up to `last`, those of equally many digits together. `scale` brings a number of the series
- * to the length of the longest.
+ * The series of the numbers up to `last`, one for each number of digits. `scale` brings a number of the series to the
+ * length of the longest.
  * @returns {{first: number, last: number, scale: number}[]}
  */
 export const seriesTo = last => Array.from({ length: `${last}`.length }, (_, index) => (
   { first: index ? 10 ** index : 0, last: Math.min(10 ** (index + 1) - 1, last), scale: 10 ** (DIGITS - 1 - index) }
 ))
 
-// where a number of a series belongs among those of the others
+// keys that order the numbers of different series
 export const columnKey = (x, scale) => (x + 1) * scale - 1 // after all that begin with it
 export const rowKey = (y, scale) => y * scale // before all that begin with it
 
@@ -27,7 +27,7 @@ export const zoomsById = ({ min, max }) =>
  * Columns in the order of ids: 10 to 19 before 1.
  * @template {{x: number}} T
  * @param {number} z
- * @param {(first: number, last: number) => Iterable<T>} columns those from first to last, ascending
+ * @param {(first: number, last: number) => Iterable<T>} columns lists the columns from first to last, ascending
  * @returns {Generator<T>}
  */
 export function * columnsById (z, columns) {
@@ -55,18 +55,20 @@ function * numbers (runs, first, last) {
 }
 
 /**
- * By ascending key; of equal keys, that of the earlier series first.
+ * Merges series by ascending key. For equal keys, the earlier series comes first.
  * @template T
  * @param {{items: Iterable<T>, key: (item: T) => number}[]} series each ascending
  * @returns {Generator<T>}
  */
 function * merge (series) {
   const cursors = series.map(({ items, key }) => (
-    { iterator: items[Symbol.iterator](), key, item: /** @type {any} */ (undefined), at: 0 }
+    { iterator: items[Symbol.iterator](), key, item: /** @type {any} */ (undefined), sortKey: 0 }
   )).filter(advance)
   while (cursors.length) {
     let least = 0
-    for (let index = 1; index < cursors.length; index++) if (cursors[index].at < cursors[least].at) least = index
+    for (let index = 1; index < cursors.length; index++) {
+      if (cursors[index].sortKey < cursors[least].sortKey) least = index
+    }
     const cursor = cursors[least]
     yield cursor.item
     if (!advance(cursor)) cursors.splice(least, 1)
@@ -77,6 +79,6 @@ function advance (cursor) {
   const { done, value } = cursor.iterator.next()
   if (done) return false
   cursor.item = value
-  cursor.at = cursor.key(value)
+  cursor.sortKey = cursor.key(value)
   return true
 }

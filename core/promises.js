@@ -1,10 +1,10 @@
 // Promises and waiting that an AbortSignal ends. AbortSignal.any and AbortSignal.timeout would do, but Node 20 may lose
-// them, and the signal of a fetch, in a garbage collection: what waits on a dead connection would then wait for
-// minutes, or for ever.
+// them, and the signal of a fetch, in a garbage collection. A request on a dead connection would then wait for minutes,
+// or for ever.
 
 /**
  * @template T
- * @param {Promise<T>} task that is given the signal too
+ * @param {Promise<T>} task it gets the signal as well
  * @param {AbortSignal} [signal]
  * @returns {Promise<T>} rejects with an AbortError
  */
@@ -19,9 +19,9 @@ export function raceAbort (task, signal) {
 }
 
 /**
- * @param {AbortSignal} [signal] ends it as well
+ * @param {AbortSignal} [signal] aborts the new signal as well
  * @returns {{signal: AbortSignal, isOver: boolean, renew: () => void, end: () => void}} isOver: the time ran out;
- *   renew: it begins anew; end: to be called when what was waited for is there
+ *   renew: starts the time again; end: to be called when the wait is over
  */
 export function timeoutSignal (milliseconds, signal) {
   const stop = new AbortController()
@@ -66,7 +66,10 @@ export function pause (milliseconds, signal) {
   })
 }
 
-/** For `catch`: nothing after errors with these codes. @param {...string} codes @returns {(error: any) => undefined} */
+/**
+ * Makes a handler for `catch` that ignores errors with these codes.
+ * @param {...string} codes @returns {(error: any) => undefined}
+ */
 export const ignoring = (...codes) => error => {
   if (!codes.includes(error.code)) throw error
   return undefined
@@ -82,7 +85,7 @@ export class Semaphore {
     this.#free = count
   }
 
-  /** Waits for a turn. @returns {Promise<() => void>} to be called once, when the task is over */
+  /** Waits for a turn. @returns {Promise<() => void>} call it once, when the task is over */
   async acquire () {
     if (this.#free) this.#free--
     else await new Promise(resolve => { this.#waiting.push(() => resolve(undefined)) })
@@ -94,7 +97,7 @@ export class Semaphore {
   }
 
   /**
-   * Runs a task when it is its turn. Unlike a queue of tasks, this does not hold on to what they answer.
+   * Runs a task when it is its turn. Unlike a queue of tasks, it does not keep their results.
    * @template T
    * @param {() => Promise<T>} task
    */
@@ -108,8 +111,8 @@ export class Semaphore {
   }
 }
 
-// Promises that several callers share. A promise that rejects is forgotten, so that the next caller tries again: after
-// an outage of the store, its failure would otherwise be the answer until the process is restarted.
+// Promises that several callers share. A promise that rejects is forgotten, so that the next caller tries again.
+// Otherwise an outage of the store would be the answer until the process is restarted.
 
 /**
  * @template K, T
@@ -120,7 +123,7 @@ export class Semaphore {
  */
 
 /**
- * The promise that a map keeps for a key, made where there is none.
+ * The promise that a map keeps for a key. It is made if there is none.
  * @template K, T
  * @param {Promises<K, T>} promises @param {K} key @param {() => Promise<T>} make
  * @returns {Promise<T>}

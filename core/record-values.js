@@ -1,5 +1,4 @@
-// The rules of records, styles and the administration of a store, together with those of rules.js, whose types they
-// use.
+// Joins the rules of records, styles and the administration of a store with those of rules.js, whose types they use.
 import {
   activityRules, blockRules, limitsRules, manifestRules, recordPatterns, recordTypes, removedRules, storeRules,
   styleRules, tokenRules, workRules
@@ -25,5 +24,5 @@ function addRecordRules () {
   }
 }
 
-/** Whether a value is what a rule says: see rules.js. @param {any} value @param {string} rule */
+/** Whether a value follows a rule: see rules.js. @param {any} value @param {string} rule */
 export const isRecordValue = (value, rule) => isValue(value, rule)

@@ -1,5 +1,6 @@
-// Which moments of a layer are kept, and which versions of a tile no kept moment needs. Rules are as restic and borg
-// have them: each by itself, counted from the newest moment backwards, and what any of them keeps, stays.
+// Selects the moments of a layer that a policy keeps, and the versions of a tile that no kept moment needs. Rules work
+// as in restic and borg: each counts by itself from the newest moment backwards, and a moment stays if any rule keeps
+// it.
 import { TilecouchError } from './errors.js'
 import { lowerBound } from './lists.js'
 import { addSeconds, parsePeriod, toSeconds } from './times.js'
@@ -17,11 +18,11 @@ const LONGEST = 1000 * 365 * DAY // seconds `within` may reach back
  * @property {number} [monthly]
  * @property {number} [yearly]
  * @property {number} [within] seconds before the newest moment, throughout
- * @property {true | string[]} [editions] all, or those of these times; a partial time names all of its period
+ * @property {true | string[]} [editions] all, or the editions with these times; a partial time names all of its period
  *
  * @typedef {object} Kept
- * @property {string[]} moments ascending; those that `from` covers are left out
- * @property {string | null} from everything that was valid then or later is kept
+ * @property {string[]} moments ascending, without the moments that `from` covers
+ * @property {string | null} from every version that was valid at this time or later is kept
  */
 
 /** Rule -> the period a moment belongs to. */
@@ -47,34 +48,34 @@ const FIELDS = {
 }
 
 /**
- * Throws BAD_RETENTION for what is no policy, and for one that keeps nothing.
+ * Checks a policy. Throws BAD_RETENTION if it is invalid or keeps nothing.
  * @param {any} policy
- * @returns {Retention} without what it does not ask for
+ * @returns {Retention} the policy without empty rules
  */
 export function checkRetention (policy) {
   const bad = (why, details) => new TilecouchError('BAD_RETENTION', { ...details, why })
   if (typeof policy !== 'object' || policy === null || Array.isArray(policy)) throw bad('it is no object')
-  const asked = Object.entries(policy).filter(([, value]) => value !== undefined && value !== null)
-  for (const [field, value] of asked) {
+  const statedFields = Object.entries(policy).filter(([, value]) => value !== undefined && value !== null)
+  for (const [field, value] of statedFields) {
     if (!Object.hasOwn(FIELDS, field)) throw bad('is no rule', { field, value })
     if (!FIELDS[field].is(value)) throw bad(`must be ${FIELDS[field].must}`, { field, value })
   }
-  const rules = Object.fromEntries(asked.filter(([, value]) => Array.isArray(value) ? value.length : value))
+  const rules = Object.fromEntries(statedFields.filter(([, value]) => Array.isArray(value) ? value.length : value))
   if (!Object.keys(rules).length) throw bad('it keeps nothing')
   return rules
 }
 
-/** Looks at the moments of a layer one by one, from the newest backwards, in memory bounded by what is kept. */
+/** Selects moments of a layer one by one, from the newest backwards. Its memory is bounded by the kept moments. */
 export class MomentSelector {
   #rules
-  #all
-  #named
+  #keepsAllEditions
+  #namedEditions
   #within
   #now
   /** @type {string | null} */
   #from = null
   /** @type {string[]} */
-  #moments = [] // descending, without those within
+  #moments = [] // descending, without those that `within` keeps
   #oldest = { time: '', by: /** @type {string[]} */ ([]) }
 
   /** @param {Retention} policy @param {{now?: () => string}} [options] */
@@ -84,36 +85,36 @@ export class MomentSelector {
     this.#now = now?.()
     this.#rules = Object.entries(counts).map(([rule, left]) => ({ rule, left, period: /** @type {any} */ (undefined) }))
     const namedEditions = Array.isArray(editions) ? editions : []
-    this.#named = namedEditions.map(written => ({ written, ...parsePeriod(written), found: false }))
-    this.#all = editions === true
+    this.#namedEditions = namedEditions.map(written => ({ written, ...parsePeriod(written), exists: false }))
+    this.#keepsAllEditions = editions === true
   }
 
   /**
-   * The next older moment.
-   * @param {{time: string, edition?: boolean, always?: boolean}} moment edition: one has this time; always: it stays
-   *   whatever the rules say
+   * Takes the next older moment.
+   * @param {{time: string, edition?: boolean, always?: boolean}} moment edition: an edition has this time; always: it
+   *   stays regardless of the rules
    * @returns {string[]} the rules that keep it
    */
   take ({ time, edition = false, always = false }) {
-    const by = always ? ['always'] : []
+    const keepingRules = always ? ['always'] : []
     for (const entry of this.#rules) {
       if (!entry.left) continue
       const period = PERIODS[entry.rule](time)
       if (period === entry.period) continue
       entry.period = period
       entry.left--
-      by.push(entry.rule)
+      keepingRules.push(entry.rule)
     }
-    if (edition && (this.#isNamed(time) || this.#all)) by.push('editions')
+    if (edition && (this.#isNamed(time) || this.#keepsAllEditions)) keepingRules.push('editions')
     const isWithin = this.#isWithin(time)
-    if (by.length && !isWithin) this.#moments.push(time)
-    if (isWithin) by.push('within')
-    this.#oldest = { time, by }
-    return by
+    if (keepingRules.length && !isWithin) this.#moments.push(time)
+    if (isWithin) keepingRules.push('within')
+    this.#oldest = { time, by: keepingRules }
+    return keepingRules
   }
 
-  // counted from the newest that is not in the future: a map that is dated wrongly must not make everything else too
-  // old
+  // `within` counts from the newest moment that is not in the future: a wrongly dated edition must not make all others
+  // too old
   #isWithin (time) {
     if (this.#within === undefined) return false
     if (this.#now !== undefined && time > this.#now) return true
@@ -122,16 +123,16 @@ export class MomentSelector {
   }
 
   #isNamed (time) {
-    const meant = this.#named.filter(({ start, end }) => time >= start && time <= end)
-    for (const name of meant) name.found = true
-    return meant.length > 0
+    const matchingEditions = this.#namedEditions.filter(({ start, end }) => time >= start && time <= end)
+    for (const edition of matchingEditions) edition.exists = true
+    return matchingEditions.length > 0
   }
 
   /**
-   * After the oldest. A rule that has not found as many periods as it asks for keeps the oldest moment as well: what it
-   * is to reach back to grows from there.
-   * @returns {Kept & {oldest: string[], missing: string[]}} oldest: rules that keep the oldest moment only as that;
-   *   missing: editions that are named and not there
+   * Ends the selection after the oldest moment. A rule with fewer periods than it asks for keeps the oldest moment as
+   * well, so that its periods can grow from there.
+   * @returns {Kept & {oldest: string[], missing: string[]}} oldest: rules that keep the oldest moment only because it
+   *   is the oldest; missing: named editions that do not exist
    */
   end () {
     const { time, by } = this.#oldest
@@ -143,12 +144,12 @@ export class MomentSelector {
       moments: this.#moments.reverse(),
       from: this.#from,
       oldest,
-      missing: this.#named.filter(({ found }) => !found).map(({ written }) => written)
+      missing: this.#namedEditions.filter(({ exists }) => !exists).map(({ written }) => written)
     }
   }
 }
 
-/** Whether a moment is among those that are kept. @param {Kept} kept @param {string} time */
+/** Whether a moment is kept. @param {Kept} kept @param {string} time */
 export const isKept = ({ moments, from }, time) => (from !== null && time >= from) || firstFrom(moments, time) === time
 
 /**
@@ -157,19 +158,19 @@ export const isKept = ({ moments, from }, time) => (from !== null && time >= fro
  * @template {{time: string, gone?: boolean}} T
  * @param {T[]} versions oldest first
  * @param {Kept} kept
- * @param {{isProtected?: (version: T) => boolean}} [options] isProtected: others that stay
+ * @param {{isProtected?: (version: T) => boolean}} [options] isProtected: further versions that stay
  * @returns {T[]}
  */
 export function versionsToPrune (versions, { moments, from }, { isProtected = () => false } = {}) {
   const newest = versions.length - 1
-  let silent = true // nothing that stays has shown anything yet
+  let isBlank = true // no kept version has shown an image so far
   return versions.filter((version, index) => {
     const { time, gone } = version
     const isShown = end => (from !== null && end > from) || (firstFrom(moments, time) ?? end) < end
-    const spared = isProtected(version)
-    if (index < newest && !spared && !isShown(versions[index + 1].time)) return true
-    silent &&= Boolean(gone)
-    return silent && !spared && index < newest
+    const isSpared = isProtected(version)
+    if (index < newest && !isSpared && !isShown(versions[index + 1].time)) return true
+    isBlank &&= Boolean(gone)
+    return isBlank && !isSpared && index < newest
   })
 }
 

@@ -1,4 +1,4 @@
-// One document, read and written again until nobody else wrote in between.
+// Reads and changes one document, and repeats this until no other program wrote in between.
 import { TilecouchError } from './errors.js'
 
 const ATTEMPTS = 10
@@ -7,10 +7,10 @@ const ATTEMPTS = 10
  * @template T
  * @param {string} id for the error
  * @param {object} means
- * @param {() => Promise<any>} means.read the document as it is stored, or nothing
- * @param {(stored: any) => any} means.change answers the new document, or nothing to leave it alone
+ * @param {() => Promise<any>} means.read returns the stored document, or undefined
+ * @param {(stored: any) => any} means.change returns the new document, or undefined to leave it unchanged
  * @param {(doc: any, stored: any) => Promise<T>} means.write a conflict has status 409
- * @returns {Promise<T>} what was written, or what is stored when it was left alone
+ * @returns {Promise<T>} the result of `write`, or the stored document if it was left unchanged
  */
 export async function rewrite (id, { read, change, write }) {
   for (let attempt = 1; ; attempt++) {

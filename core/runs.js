@@ -1,5 +1,5 @@
-// A run is one load or one single write. Its name begins with the moment it began, so that a later run is greater, and
-// two of one moment still have different names: 20240301T101500123-4f9k.
+// Makes and reads the names of runs. A name begins with the moment at which the run started, so that names sort by
+// time. Two runs of one moment have different names: 20240301T101500123-4f9k.
 import { isValue } from './rules.js'
 import { now } from './times.js'
 
@@ -7,11 +7,12 @@ const stampOf = iso => iso.replace(/[-:.Z]/g, '')
 
 /**
  * The name of a run that begins now.
- * @param {string} [after] a run that it has to be greater than, whatever the clock says
+ * @param {string} [after] a run after which the new name must sort, whatever the clock says
  */
 export function newRun (after = '') {
-  const ownStamp = stampOf(new Date().toISOString())
-  const stamp = ownStamp > after.split('-')[0] ? ownStamp : stampOf(new Date(dateOf(after).getTime() + 1).toISOString())
+  const nowStamp = stampOf(new Date().toISOString())
+  const isLater = nowStamp > after.split('-')[0]
+  const stamp = isLater ? nowStamp : stampOf(new Date(dateOf(after).getTime() + 1).toISOString())
   return `${stamp}-${Math.floor(Math.random() * 36 ** 4).toString(36).padStart(4, '0')}`
 }
 
@@ -23,12 +24,12 @@ function dateOf (run) {
 }
 
 /**
- * The run at a moment, for what names none: versions of older stores and of other programs.
+ * The run at a moment, for versions that name none: those of older stores and of other programs.
  * @param {string} [time] exact
  */
 export const runAt = time => typeof time === 'string' ? stampOf(time) : ''
 
-/** When a run began, in the form every document uses. */
+/** The time at which a run started, in the form of documents. */
 export const beganAt = run => run ? dateOf(run).toISOString().slice(0, 19) + 'Z' : now()
 
 /** @param {any} value @returns {boolean} */

@@ -1,17 +1,17 @@
-// What the operator of a store says of the viewer, and how long activity is kept, in the document that marks the store
-// (STORE_ID). All of it is optional, and text, never markup. A field that is not valid is as if it were not there:
-// nothing of it may keep the map from being shown. validate_doc_update.js refuses the same; a test compares both.
+// Settings of the viewer by the operator of a store, and how long activity is kept. They are in the document that marks
+// the store (STORE_ID). All are optional, and texts are never markup. Invalid fields are ignored, so that the map is
+// shown in any case. validate_doc_update.js refuses them; a test compares both.
 import { luminance } from './record-rules.js'
 import { isRecordValue, recordFields } from './record-values.js'
 import { isObject } from './values.js'
 
-export const CONTRAST = 4.5 // to 1, of text and its ground: WCAG 2, AA
-/** The grounds on which text in the accent is hardest to read. @type {Record<string, string>} */
+export const CONTRAST = 4.5 // to 1, between text and its background: WCAG 2, AA
+/** The backgrounds on which text in the accent colour is hardest to read. @type {Record<string, string>} */
 export const grounds = { light: '#d9ecef', dark: '#17424b' }
 
-/** How well two colours can be told apart: 1 to 21. @param {string} one @param {string} other as #rrggbb */
-export function contrast (one, other) {
-  const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b)
+/** How well two colours can be told apart: 1 to 21. @param {string} colour @param {string} otherColour as #rrggbb */
+export function contrast (colour, otherColour) {
+  const [low, high] = [luminance(colour), luminance(otherColour)].sort((a, b) => a - b)
   return high / low
 }
 
@@ -33,12 +33,12 @@ export const isSetting = (name, value) => isRecordValue(value, recordFields.stor
  * @property {string | {url: string, name?: string, attribution?: string, maxzoom?: number}} [base]
  * @property {string} [gazetteer]
  * @property {[string, number, number, number][]} [places]
- * @property {number} [activityDays] that activity is kept
+ * @property {number} [activityDays] days that activity is kept
  */
 
 /**
- * What of the document of a store is for the viewer, and valid.
- * @param {any} doc as it is stored; nothing where there is none
+ * The valid settings in the document of a store.
+ * @param {any} doc as it is stored; undefined if there is none
  * @returns {Settings}
  */
 export function settingsOf (doc) {

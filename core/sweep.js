@@ -1,10 +1,10 @@
-// Which tiles polygons touch, column by column from west to east. Edges are straight in longitude and latitude, as
-// GeoJSON has them: in Web Mercator they bend, but still rise or fall all the way, so that the rows an edge crosses
-// in a column are known from its two ends there. In other grids edges have points between (see grids/outline.js).
+// Finds the tiles that polygons touch, column by column from west to east. Edges are straight in longitude and
+// latitude, as in GeoJSON. In Web Mercator they bend, but rise or fall all the way: the two ends of an edge in a column
+// give the rows that it crosses. In other grids, edges have points in between (see grids/outline.js).
 //
-// The rows a polygon touches in a column are those its edges cross, and those inside it at the column's western side:
-// from any place inside, straight west, one meets an edge or that side. Inside is by the even-odd rule, so that it does
-// not matter which way round a ring goes.
+// In a column, a polygon touches the rows that its edges cross, and the rows inside it at the column's western side. A
+// line straight west from any place inside meets an edge or that side. Inside is by the even-odd rule, so that the
+// direction of a ring does not matter.
 import { extent } from './geojson.js'
 import { EDGE, MAX_LATITUDE, latToY } from './grid.js'
 
@@ -25,10 +25,10 @@ export const plane = {
 }
 
 export class Sweep {
-  /** @param {number[][][][]} polygons @param {typeof plane} [on] what the polygons are written in */
-  constructor (polygons, on = world) {
-    const edges = sorted(polygons.flatMap(on.partsOf))
-    this.toY = on.toY
+  /** @param {number[][][][]} polygons @param {typeof plane} [system] the system of the coordinates */
+  constructor (polygons, system = world) {
+    const edges = sorted(polygons.flatMap(system.partsOf))
+    this.toY = system.toY
     this.size = edges.length
     const column = field => Float64Array.from(edges, edge => edge[field])
     this.x0 = column('x0') // west end, as a part of the world's width
@@ -42,8 +42,8 @@ export class Sweep {
   }
 
   /**
-   * The columns from first to last in which anything is touched, ascending, each with its rows: ascending, apart, never
-   * empty. Memory holds the edges under one column.
+   * The columns from first to last that the polygons touch, ascending. Each has its ranges of rows: ascending,
+   * separate, never empty. Memory holds only the edges of one column.
    * @returns {Generator<{x: number, runs: Run[]}>}
    */
   * columns (z, first, last) {
@@ -69,7 +69,8 @@ export class Sweep {
   }
 
   /**
-   * What the polygons cover between two meridians, from north to south, as parts of the world's height; may overlap.
+   * The spans from north to south that the polygons cover between two meridians. They are parts of the world's height,
+   * and may overlap.
    */
   #spans (edges, left, right) {
     const spans = []
@@ -95,7 +96,7 @@ export class Sweep {
   }
 }
 
-/** Overlapping spans as rows, each once. @returns {Run[]} */
+/** Merges overlapping spans into ranges of rows. @returns {Run[]} */
 function toRuns (spans, across) {
   /** @type {Run[]} */
   const runs = []
@@ -106,7 +107,7 @@ function toRuns (spans, across) {
     if (first <= last) runs.push([first, last])
     else if (to > 0 && from < 1) sliver = Math.min(Math.floor(from * across), across - 1)
   }
-  // thinner than what counts as an edge, but somewhere
+  // all spans are thinner than the tolerance of an edge: take the row of one
   if (!runs.length) return sliver === undefined ? [] : [[sliver, sliver]]
   runs.sort((a, b) => a[0] - b[0])
   const merged = [runs[0]]
@@ -118,7 +119,7 @@ function toRuns (spans, across) {
   return merged
 }
 
-/** The edges of a polygon, once for every time it lies on the world: twice at most, since it is no wider. */
+/** The edges of a polygon, for each copy of it on the world: at most two, as it is not wider than the world. */
 function partsOf (polygon, index) {
   const [outline] = polygon
   if (outline.every(([, lat]) => lat >= MAX_LATITUDE) || outline.every(([, lat]) => lat <= -MAX_LATITUDE)) return []
@@ -128,7 +129,7 @@ function partsOf (polygon, index) {
   for (let turn = first; west + turn < 1 - EDGE; turn++) {
     const part = 2 * index + turn - first
     for (const ring of polygon) {
-      for (let at = 1; at < ring.length; at++) edges.push(edgeOf(ring[at - 1], ring[at], turn, part))
+      for (let end = 1; end < ring.length; end++) edges.push(edgeOf(ring[end - 1], ring[end], turn, part))
     }
   }
   return edges
@@ -136,7 +137,7 @@ function partsOf (polygon, index) {
 
 const toWorld = lon => lon / 360 + 0.5
 
-/** From west to east, so that there and back is the same. */
+/** Orders the ends of an edge from west to east, so that both directions are equal. */
 const inOrder = (a, b) => a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]) ? [a, b] : [b, a]
 
 function edgeOf (a, b, turn, part) {
@@ -145,17 +146,17 @@ function edgeOf (a, b, turn, part) {
 }
 
 /**
- * From west to east. An edge walked there and back, or shared by a hole and its outline, has the same on both sides: it
- * bounds nothing.
+ * Sorts edges from west to east, and removes pairs of equal edges. An edge that is walked there and back, or shared by
+ * a hole and its outline, bounds nothing.
  */
 function sorted (edges) {
   edges.sort((a, b) => a.x0 - b.x0 || a.part - b.part || a.lat0 - b.lat0 || a.x1 - b.x1 || a.lat1 - b.lat1)
-  const kept = []
+  const singleEdges = []
   for (const edge of edges) {
-    const last = kept[kept.length - 1]
+    const last = singleEdges[singleEdges.length - 1]
     const isSame = last && ['x0', 'x1', 'lat0', 'lat1', 'part'].every(field => edge[field] === last[field])
-    if (isSame) kept.pop()
-    else kept.push(edge)
+    if (isSame) singleEdges.pop()
+    else singleEdges.push(edge)
   }
-  return kept
+  return singleEdges
 }

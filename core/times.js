@@ -27,11 +27,11 @@ export function isExactTime (text) {
   return true
 }
 
-// an edition asks about the same time for every tile
+// the last exact time: an edition checks the same time for every tile
 let lastExact = ''
 
 /**
- * Takes a written time apart into the period it names.
+ * Parses a written time into the period that it names.
  * @param {string | Date} input
  * @returns {{start: string, end: string, exact: boolean}} first and last second of the period
  */
@@ -42,7 +42,7 @@ export function parsePeriod (input) {
   if (!match) throw new TilecouchError('BAD_TIME', { value: input })
   const [, year, month, day, hour, minute, second, zone] = match
   const start = new Date(`${year}-${month ?? '01'}-${day ?? '01'}T${hour ?? '00'}:${minute ?? '00'}:${second ?? '00'}Z`)
-  // Date rolls 30 February over into March: what comes out must be what was written
+  // Date turns 30 February into March: the result must be the written date
   const isOnCalendar = !isNaN(start.getTime()) && format(start).startsWith([year, month, day].filter(Boolean).join('-'))
   if (!isOnCalendar) throw new TilecouchError('BAD_TIME', { value: input })
   const end = new Date(start)
@@ -78,30 +78,30 @@ function offset (zone, input) {
 }
 
 /**
- * The time from which something written is valid: the start of the period. `2024-03-01` -> `2024-03-01T00:00:00Z`
+ * The start of a written period, from which a load is valid. `2024-03-01` -> `2024-03-01T00:00:00Z`
  * @param {string | Date} input
  */
 export const startOf = input => parsePeriod(input).start
 
 /**
- * The time as of which something written asks: the end of the period. `2024` -> `2024-12-31T23:59:59Z`
+ * The end of a written period, as of which a request shows a layer. `2024` -> `2024-12-31T23:59:59Z`
  * @param {string | Date} input
  */
 export const endOf = input => parsePeriod(input).end
 
-/** Seconds since 1970, for reduces, which want numbers. */
+/** Seconds since 1970, for reduce functions, which need numbers. */
 export const toSeconds = time => Date.parse(time) / 1000
 
 export const fromSeconds = seconds => format(new Date(seconds * 1000))
 
-const CLOCKS = 86400 // seconds that the clock or the zone of a writer may be before ours
+const CLOCKS = 86400 // seconds that the clock or the zone of a writer may be ahead of ours
 
 /**
- * Whether a time is yet to come, by more than clocks and zones differ.
+ * Whether a time is in the future by more than clocks and zones differ.
  * @param {string} time
- * @param {number} [at] milliseconds since 1970
+ * @param {number} [present] milliseconds since 1970
  */
-export const isAhead = (time, at = Date.now()) => toSeconds(time) - at / 1000 > CLOCKS
+export const isAhead = (time, present = Date.now()) => toSeconds(time) - present / 1000 > CLOCKS
 
 /** @param {string} time @param {number} seconds */
 export const addSeconds = (time, seconds) => fromSeconds(toSeconds(time) + seconds)
@@ -119,8 +119,8 @@ const LAST = toSeconds('9999-12-31T23:59:59Z')
 export const hasTtl = layer => Number.isFinite(layer?.ttl) && layer.ttl > 0
 
 /**
- * When a tile expires: its own `expires`, else the layer's `ttl` counted from when the store learnt it, else never
- * (null). What is no time was written by another program and says nothing.
+ * When a tile expires: its own `expires`, else the layer's `ttl` counted from the time at which it was stored, else
+ * never (null). Invalid times, which other programs may have written, are ignored.
  * @param {{expires?: string | null, stored?: string}} tile
  * @param {{ttl?: number}} [layer]
  * @returns {string | null}

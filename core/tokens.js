@@ -1,6 +1,6 @@
-// Documents of tokens: a token for private layers that lives in the store, so that it can be revoked. The store has its
-// hash only; a gateway with private layers compares. validate_doc_update.js refuses the same fields; a test compares
-// both.
+// Documents of tokens for private layers. A token has a document in the store, so that it can be revoked. The document
+// has only the hash of the token, which a gateway compares. validate_doc_update.js refuses the same fields; a test
+// compares both.
 import { TilecouchError } from './errors.js'
 import { isLayer } from './ids.js'
 import { recordFields } from './record-values.js'
@@ -31,12 +31,12 @@ export const tokenKinds = {
 /** The text of a token, which its bearer sends. @param {string} id @param {string} secret 43 characters of base64url */
 export const tokenText = (id, secret) => `tcs.${id}.${secret}`
 
-/** Whether a text looks like one, valid or not. @param {string} text */
+/** Whether a text looks like a token of a store, valid or not. @param {string} text */
 export const looksLikeStoreToken = text => text.startsWith('tcs.')
 
-/** @param {string} given @returns {{id: string, secret: string} | undefined} */
-export function parseToken (given) {
-  const [, id, secret] = FORM.exec(given) ?? []
+/** @param {string} text @returns {{id: string, secret: string} | undefined} */
+export function parseToken (text) {
+  const [, id, secret] = FORM.exec(text) ?? []
   return id === undefined ? undefined : { id, secret }
 }
 
@@ -48,14 +48,14 @@ export function newToken () {
   return { id, secret: secret.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '') }
 }
 
-/** What the store keeps of a secret. @param {string} secret @returns {Promise<string>} */
+/** The hash of a secret, which the store keeps. @param {string} secret @returns {Promise<string>} */
 export async function hashOf (secret) {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(secret))
   return Array.from(new Uint8Array(digest), byte => byte.toString(16).padStart(2, '0')).join('')
 }
 
 /**
- * What became of a token.
+ * The state of a token.
  * @param {{until?: string, revoked?: string}} doc @param {number} now milliseconds by the clock of the server
  * @returns {'valid' | 'expired' | 'revoked'}
  */
@@ -64,11 +64,11 @@ export function tokenState ({ until, revoked }, now) {
   return until !== undefined && now >= Date.parse(until) ? 'expired' : 'valid'
 }
 
-// Some layers of a store, by names and patterns: `osm`, `survey-*`, `*` for every layer, `!basemap` for all but that
+// Sets of layers, by names and patterns: `osm`, `survey-*`, `*` for every layer, `!basemap` for all layers except that
 // one.
 
 const PATTERN = /^[a-z0-9*][a-z0-9_*-]{0,62}$/
-const MOST_STARS = 4 // in a pattern: more take long to compare with names that somebody makes up
+const MOST_STARS = 4 // in a pattern: with more, a hostile name takes long to compare
 
 /** Whether a text is a name, a pattern or an exception of these. @param {any} pattern */
 export const isPattern = pattern => {
@@ -88,10 +88,10 @@ export class LayerSet {
 
   /** @param {string[]} names names and patterns; exceptions win, wherever they stand */
   constructor (names) {
-    const kept = names.filter(name => !`${name}`.startsWith('!'))
-    for (const name of kept) this.#add(name)
-    const others = names.filter(name => !kept.includes(name))
-    if (others.length) this.#except = new LayerSet(others.map(name => name.slice(1)))
+    const included = names.filter(name => !`${name}`.startsWith('!'))
+    for (const name of included) this.#add(name)
+    const excluded = names.filter(name => !included.includes(name))
+    if (excluded.length) this.#except = new LayerSet(excluded.map(name => name.slice(1)))
     this.texts = names
   }
 
@@ -106,12 +106,12 @@ export class LayerSet {
     return (this.#names.has(name) || this.#patterns.some(pattern => pattern.test(name))) && !this.#except?.has(name)
   }
 
-  /** Whether it is every layer, also one that is yet to come. */
+  /** Whether the set has every layer, including future ones. */
   get isAll () {
     return this.#except === null && this.texts.includes('*')
   }
 
-  /** Those that are named in full. */
+  /** The layers that are named in full. */
   get names () {
     return [...this.#names]
   }

@@ -1,4 +1,4 @@
-// The address of one tile, from a template.
+// Makes the addresses of requests to an upstream: of a tile from a template, or of a GetMap request.
 import { formats } from './formats.js'
 import { quadkey } from './grid.js'
 import { gridOf } from './grids/index.js'
@@ -34,14 +34,14 @@ export function tileAddress (settings, { z, x, y }, tileSize, grid = gridOf()) {
   return fillTemplate(url, name => Object.hasOwn(values, name) ? String(values[name]()) : undefined)
 }
 
-/** What the server calls the matrix of a zoom. */
+/** The name of the matrix of a zoom on the server. */
 const matrixName = (/** @type {string | Record<string, string>} */ matrix = '{z}', z, grid) =>
   typeof matrix === 'string' ? matrix.replaceAll('{z}', grid.matrix(z).id) : matrix[z]
 
 const encode = (text = '') => encodeURIComponent(text)
 
-// GetMap requests. Version 1.1.1 wants corners with the easting first; 1.3.0 wants them as the coordinate system has
-// its axes, so that degrees of EPSG:4326 are turned round.
+// GetMap requests. Version 1.1.1 wants corners with the easting first; 1.3.0 wants them in the order of the axes of the
+// coordinate system, so that EPSG:4326 has the latitude first.
 
 /**
  * @typedef {{z: number, left: number, top: number, width: number, height: number}} Rectangle pixels, from the
@@ -58,8 +58,8 @@ export function getMapAddress (settings, { z, left, top, width, height }, tileSi
   const { origin, span } = grid.matrix(z)
   const [west, east] = [left, left + width].map(x => origin[0] + x * span[0] / tileSize)
   const [south, north] = [top + height, top].map(y => origin[1] - y * span[1] / tileSize)
-  const modern = settings.version === '1.3.0'
-  const isTurned = modern && (grid.inDegrees ? settings.srs === 'EPSG:4326' : grid.northingFirst)
+  const isVersion130 = settings.version === '1.3.0'
+  const isTurned = isVersion130 && (grid.inDegrees ? settings.srs === 'EPSG:4326' : grid.northingFirst)
   const corners = isTurned ? [south, west, north, east] : [west, south, east, north]
   const hasExceptions = Object.keys(settings.params ?? {}).some(name => /^exceptions$/i.test(name))
   const params = {
@@ -68,13 +68,13 @@ export function getMapAddress (settings, { z, left, top, width, height }, tileSi
     REQUEST: 'GetMap',
     LAYERS: settings.layers,
     STYLES: settings.styles,
-    [modern ? 'CRS' : 'SRS']: settings.srs,
+    [isVersion130 ? 'CRS' : 'SRS']: settings.srs,
     BBOX: corners.map(plain).join(','),
     WIDTH: width,
     HEIGHT: height,
     FORMAT: settings.format,
     TRANSPARENT: settings.transparent ? 'TRUE' : 'FALSE',
-    ...(!hasExceptions && { EXCEPTIONS: modern ? 'XML' : 'application/vnd.ogc.se_xml' }),
+    ...(!hasExceptions && { EXCEPTIONS: isVersion130 ? 'XML' : 'application/vnd.ogc.se_xml' }),
     ...settings.params
   }
   const pairs = Object.entries(params).map(([name, value]) => `${encodeURIComponent(name)}=${readable(value)}`)
@@ -88,7 +88,7 @@ const readable = value => encodeURIComponent(value).replace(/%(2C|3A|2F)/g, deco
 /** A number without an exponent, which servers do not read. */
 const plain = value => value.toFixed(8).replace(/\.?0+$/, '').replace(/^-0$/, '0')
 
-/** What a server says went wrong, from a ServiceException of any version. */
+/** The error text in a ServiceException of any version; undefined if there is none. */
 export function exceptionText (text) {
   const exception = /<(?:\w+:)?ServiceException(?=[\s>])(?:[^>]*?\scode="([^"]*)")?[^>]*>([\s\S]*?)<\//
   const [, code, message] = exception.exec(text) ?? []

@@ -1,5 +1,5 @@
 // Settings of the `upstream` of a layer, where its missing tiles come from. Everybody who reads the store can read
-// them, so they must not have secrets: keys and passwords belong into the configuration of the gateway.
+// them, so they must not hold secrets: keys and passwords belong in the configuration of the gateway.
 import { TilecouchError } from './errors.js'
 import { MAX_ZOOM, parseBbox } from './grid.js'
 import { gridOf } from './grids/index.js'
@@ -34,7 +34,7 @@ export const upstreamDefaults = {
   seed: true // whether tiles may be fetched in advance; false where the terms forbid it (tile.openstreetmap.org)
 }
 
-/** Fields that only some types have, and what they are there when not given. */
+/** Fields that only some types have, with their defaults. */
 const typeDefaults = {
   xyz: {},
   tms: {},
@@ -58,7 +58,7 @@ export const isOfType = (field, type) =>
   field === 'subdomains' ? type !== 'wms' : !SPECIAL.has(field) || Object.hasOwn(typeDefaults[type] ?? {}, field)
 
 /**
- * What `upstreamDefaults` describes, as it is after a check.
+ * The settings of an upstream after checkUpstream(); see `upstreamDefaults`.
  * @typedef {{
  *   type: 'xyz' | 'tms' | 'wmts' | 'wms', url: string, subdomains?: string[], headers?: Record<string, string>,
  *   minzoom?: number, maxzoom?: number, bounds?: import('./grid.js').Bbox, layers?: string, styles?: string,
@@ -84,12 +84,12 @@ const text = { test: isText, why: 'must be a text' }
 
 const isSubdomain = name => typeof name === 'string' && /^[a-z0-9]([a-z0-9.-]{0,60}[a-z0-9])?$/i.test(name)
 
-// set by requests themselves, or dishonest
-const OWN_HEADERS = new RegExp(`^(${[
+// headers that requests set themselves, or that would hide the sender
+const RESERVED_HEADERS = new RegExp(`^(${[
   'host', 'connection', 'content-.*', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'keep-alive', 'expect', 'range',
   'if-.*', 'accept-encoding', 'user-agent', 'proxy-.*'
 ].join('|')})$`, 'i')
-const OWN_PARAMS = /^(service|request|version|layers|styles|srs|crs|bbox|width|height|format|transparent)$/i
+const RESERVED_PARAMS = /^(service|request|version|layers|styles|srs|crs|bbox|width|height|format|transparent)$/i
 
 const rules = {
   type: oneOf('xyz', 'tms', 'wmts', 'wms'),
@@ -181,12 +181,12 @@ export function checkUpstream (value, grid = gridOf()) {
   if (stated.url === undefined) refuse('url', rules.url.why)
   const names = srsOf(grid, stated.version)
   if (stated.srs !== undefined && !names.includes(stated.srs)) refuse('srs', srsWhy(grid, names), stated.srs)
-  checkTexts('headers', stated.headers, OWN_HEADERS)
-  checkTexts('params', stated.params, OWN_PARAMS)
+  checkTexts('headers', stated.headers, RESERVED_HEADERS)
+  checkTexts('params', stated.params, RESERVED_PARAMS)
   if (stated.minzoom > stated.maxzoom) refuse('minzoom', 'is beyond maxzoom', stated.minzoom)
   if (type !== 'wms') checkTemplate(type, stated.url, stated)
   else {
-    checkAddress(stated.url, OWN_PARAMS)
+    checkAddress(stated.url, RESERVED_PARAMS)
     if (stated.subdomains) refuse('subdomains', 'is not for wms')
     if (stated.layers === undefined) refuse('layers', rules.layers.why)
   }
@@ -209,21 +209,21 @@ function srsWhy ({ isWebMercator, id }, names) {
     : `must be ${list}, in which the grid ${id} is`
 }
 
-/** Names and texts: none that every request has, none that is secret. */
-function checkTexts (field, values = {}, own) {
+/** Refuses headers or parameters that every request sets itself, and those that are secret. */
+function checkTexts (field, values = {}, reserved) {
   for (const [name, value] of Object.entries(values)) {
-    const what = `${field}.${name}`
+    const fieldName = `${field}.${name}`
     if (!/^[\w!#$%&'*+.^`|~:-]{1,100}$/.test(name)) refuse(field, 'has a bad name', name)
-    if (isSecret(name, field === 'headers')) refuse(what, 'is secret, and everybody can read it here')
-    if (own.test(name)) refuse(what, 'is not to be set: every request has its own')
-    if (!isText(value) || (field === 'headers' && !/^[\t -~]*$/.test(value))) refuse(what, 'must be a text')
+    if (isSecret(name, field === 'headers')) refuse(fieldName, 'is secret, and everybody can read it here')
+    if (reserved.test(name)) refuse(fieldName, 'is not to be set: every request has its own')
+    if (!isText(value) || (field === 'headers' && !/^[\t -~]*$/.test(value))) refuse(fieldName, 'must be a text')
   }
 }
 
-// Addresses of upstreams: templates of tiles and services, what may stand in their braces, and what is too secret for
-// them.
+// Addresses of upstreams: templates of tiles and services, the placeholders that they may have, and secrets that they
+// must not have.
 
-/** What braces may contain, in small letters, by type. */
+/** The placeholders by type, in small letters. */
 const PLACES = {
   xyz: ['z', 'x', 'y', '-y', 'quadkey', 's', 'r'],
   tms: ['z', 'x', 'y', '-y', 's', 'r'],
@@ -239,38 +239,40 @@ const NAMES = {
 }
 const inBraces = name => `{${NAMES[name] ?? name}}`
 
-/** Some of each line must be in a template: otherwise every tile would have one address. */
+/** A template needs one placeholder of each list: otherwise several tiles would have one address. */
 const NEEDED = [['z', 'tilematrix', 'quadkey'], ['x', 'tilecol', 'quadkey'], ['y', '-y', 'tilerow', 'quadkey']]
 
-// parameters that are keys, tokens, passwords; in headers the word is enough, wherever it stands
-const OF_WHAT = 'api|app|access|auth|client|subscription|license|map|maps|tile|tiles'
+// parameters that are keys, tokens or passwords; a header is secret if its name contains such a word
+const SECRET_PREFIXES = 'api|app|access|auth|client|subscription|license|map|maps|tile|tiles'
 const SECRETS = 'key|keys|token|secret|code|pass|passwd|password|pwd|auth|authorization|authentication|' +
   'credentials?|signature|sig|session|sessionid|user|username|login|jwt|bearer'
-const SECRET_PARAMETER = new RegExp(`^(x-)?(${OF_WHAT})?[-_]?(${SECRETS})$`, 'i')
+const SECRET_PARAMETER = new RegExp(`^(x-)?(${SECRET_PREFIXES})?[-_]?(${SECRETS})$`, 'i')
 const SECRET_HEADER = /auth|cookie|token|secret|key|passw|credential|signature|session|jwt/i
 
 /**
- * Whether a name is one of something that must not be read by everybody.
+ * Whether a parameter or header with this name is secret.
  * @param {string} name
  * @param {boolean} [header]
  */
 export const isSecret = (name, header = false) => (header ? SECRET_HEADER : SECRET_PARAMETER).test(name)
 
-/** Where an address or a template leads, for messages. @param {string} url */
+/** The host of an address or a template, for messages. @param {string} url */
 export const hostOf = url => /^\w+:\/\/([^/?#]*)/.exec(url)?.[1] ?? url
 
-/** Whether these are the servers of OpenStreetMap, whose terms forbid bulk. */
+/** Whether this is a server of OpenStreetMap, whose terms forbid bulk downloads. */
 const isOpenStreetMap = url => /^https?:\/\/([^/?#]*\.)?tile\.(openstreetmap|osm)\.org([:/?#]|$)/i.test(url)
 
 /**
  * Fills a template.
  * @param {string} url
- * @param {(name: string) => string | undefined} value of a name in small letters
+ * @param {(name: string) => string | undefined} value of a placeholder, whose name is in small letters
  */
 export const fillTemplate = (url, value) =>
-  url.replace(/\{([^{}]*)\}/g, (place, name) => value(name.toLowerCase()) ?? place)
+  url.replace(/\{([^{}]*)\}/g, (match, name) => value(name.toLowerCase()) ?? match)
 
-/** @param {'xyz' | 'tms' | 'wmts'} type @param {string} url @param {{subdomains?: string[], layers?: string}} given */
+/**
+ * @param {'xyz' | 'tms' | 'wmts'} type @param {string} url @param {{subdomains?: string[], layers?: string}} settings
+ */
 function checkTemplate (type, url, { subdomains, layers }) {
   const placeholders = [...url.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name.toLowerCase())
   const allowed = PLACES[type]
@@ -292,17 +294,17 @@ function checkTemplate (type, url, { subdomains, layers }) {
   checkParsed(fillTemplate(url, () => '1'))
 }
 
-/** @param {string} url of a service @param {RegExp} own parameters that requests have of their own */
-function checkAddress (url, own) {
+/** @param {string} url of a service @param {RegExp} reserved parameters that requests set themselves */
+function checkAddress (url, reserved) {
   if (/[{}]/.test(url)) refuse('url', 'of a wms is the address of the service, without anything in braces')
   for (const name of checkParsed(url).searchParams.keys()) {
-    if (own.test(name)) refuse('url', `has the parameter ${name}, which every request sets: leave it out`)
+    if (reserved.test(name)) refuse('url', `has the parameter ${name}, which every request sets: leave it out`)
   }
 }
 
-/** Messages do not repeat the address: what is wrong with it may be a password. @param {string} url */
+/** Checks an address. Messages do not repeat it: the wrong part may be a password. @param {string} url */
 function checkParsed (url) {
-  // without two slashes and the name of a host, the parser takes the next best word for one: what stands in braces, too
+  // without two slashes and a host, the parser takes another word for the host, even a placeholder
   if (!/^[a-z]+:\/\/[^/\\?#]/i.test(url) || !URL.canParse(url)) {
     refuse('url', 'is not an address, such as https://example.org/{z}/{x}/{y}.png')
   }

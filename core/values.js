@@ -1,4 +1,4 @@
-// What a value of a configuration may be. rules.js has the same for documents.
+// Checks the values of configurations, and has small helpers for objects. rules.js has the checks for documents.
 
 /** @param {number} most characters @returns {(value: any) => boolean} */
 export const isText = most => value => typeof value === 'string' && value.length <= most
@@ -9,7 +9,7 @@ export const isWhole = (least, most) => value => Number.isInteger(value) && valu
 /** An object that is no list. @type {(value: any) => value is Record<string, any>} */
 export const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** An object with the same names. @param {(value: any, name: string) => any} change */
+/** An object with the same names and changed values. @param {(value: any, name: string) => any} change */
 export const mapValues = (object, change) =>
   Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]))
 
@@ -17,13 +17,13 @@ export const mapValues = (object, change) =>
 export const sameFor = (value, ...names) => Object.fromEntries(names.map(name => [name, value]))
 
 /**
- * The names of counts, that of the greatest first.
+ * The names of counts, the greatest count first.
  * @param {Record<string, number> | Record<number, number>} counts
  * @returns {string[]}
  */
 export const byCount = counts => Object.entries(counts).sort(([, a], [, b]) => b - a).map(([name]) => name)
 
-/** What a function returns; undefined: it threw an error. @template T @param {() => T} read @returns {T | undefined} */
+/** The result of a function; undefined if it throws. @template T @param {() => T} read @returns {T | undefined} */
 export function attempt (read) {
   try {
     return read()
@@ -32,7 +32,7 @@ export function attempt (read) {
   }
 }
 
-/** The value of a JSON text; undefined: it is none. @param {string} text @returns {any} */
+/** The value of a JSON text; undefined if it is invalid. @param {string} text @returns {any} */
 export const jsonOf = text => attempt(() => JSON.parse(text))
 
 /** A part of a URL as text; unchanged if it cannot be decoded. @param {string} text */
@@ -43,5 +43,8 @@ const SWITCHES = new Map([
   ...['false', '0', 'no', 'off'].map(text => /** @type {const} */ ([text, false]))
 ])
 
-/** Whether a switch of the environment or of a file is on; undefined: its value is no switch. @param {unknown} value */
+/**
+ * Whether a switch of the environment or of a file is on; undefined if its value is no switch.
+ * @param {unknown} value
+ */
 export const switchOf = value => SWITCHES.get(String(value).toLowerCase())

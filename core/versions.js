@@ -1,6 +1,6 @@
-// What a new version of a tile means for the store: the rules of the timeline, without any database.
+// Decides what a store does with a new version of a tile: the rules of the timeline, without a database.
 //
-// A content is compared by digest; `null` stands for "no tile here" (gone). A version is { time, digest }.
+// Contents are compared by digest; `null` stands for "no tile here" (gone). A version is { time, digest }.
 
 /** @typedef {{time: string, digest: string | null}} Version */
 
@@ -51,8 +51,8 @@ export function asOf (versions, time) {
 }
 
 /**
- * Versions in ascending order, each time once. A load killed between its two steps leaves the head's content in the
- * past as well; the same load run again overwrites the head, and until then readers see one version, the head's.
+ * Sorts versions by time, with each time once. A load that is killed between its two steps leaves the head's content in
+ * the past as well. Readers then see only the head, until the load runs again and overwrites it.
  * @template {{time: string, current?: boolean}} T
  * @param {T[]} versions
  * @returns {T[]}

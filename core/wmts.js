@@ -1,14 +1,14 @@
-// What the WMTS of the gateway calls the grid and the format of a layer: its capabilities have it, and files for other
-// programs name it.
+// The names of the grid and the format of a layer in the WMTS of the gateway. Its capabilities and files for other
+// programs use them.
 import { formatOfLayer } from './formats.js'
 import { WEB_MERCATOR, gridOf } from './grids/index.js'
 
-const WELL_KNOWN = 'GoogleMapsCompatible' // what WMTS 1.0.0 calls Web Mercator
+const WELL_KNOWN = 'GoogleMapsCompatible' // the name of Web Mercator in WMTS 1.0.0
 
 /**
  * @typedef {{id: string, name: string, grid: import('./grids/grid.js').Grid,
  *   matrices: import('./grids/grid.js').Matrix[]}} MatrixSet
- *   name: what people may write in addresses instead
+ *   name: a second name, which people may write in addresses
  * @param {Record<string, any>} layer
  * @returns {MatrixSet}
  */
@@ -22,17 +22,18 @@ export function matrixSetOf (layer) {
 }
 
 /**
- * The zooms that a layer has in its grid: without maxzoom, to the deepest one with tiles, or to that of the grid.
+ * The zooms that a layer has in its grid: without maxzoom, to the deepest zoom with tiles, or to the last zoom of the
+ * grid.
  * @param {Record<string, any>} layer @param {Map<number, any>} [reach] zoom -> where the store has tiles
  */
 export function zoomsOf (layer, reach) {
   const { firstZoom, lastZoom } = gridOf(layer)
-  const within = zoom => Math.min(Math.max(zoom, firstZoom), lastZoom)
+  const clampZoom = zoom => Math.min(Math.max(zoom, firstZoom), lastZoom)
   const deepest = reach?.size && !layer.upstream ? Math.max(...reach.keys()) : lastZoom
-  return { min: within(layer.minzoom ?? firstZoom), max: within(layer.maxzoom ?? deepest) }
+  return { min: clampZoom(layer.minzoom ?? firstZoom), max: clampZoom(layer.maxzoom ?? deepest) }
 }
 
-/** What a program has to name to get the layer. @param {Record<string, any>} layer */
+/** The names that a program needs to request the layer. @param {Record<string, any>} layer */
 export function wmtsOf (layer) {
   const { id, grid } = matrixSetOf(layer)
   return { crs: grid.crs, set: id, type: formatOfLayer(layer).type }

@@ -10,9 +10,9 @@ import { isPlainText } from './text.js'
 export const workDefaults = {
   every: 5, // seconds between two signs of life, unless the document says otherwise
   quiet: 30, // seconds between two signs of life of a command that waits for changes
-  missed: 3, // of them that may be missing before the work counts as interrupted
-  least: 20, // seconds without one, at least
-  days: 90, // that ended work is kept
+  missed: 3, // signs of life that may be missing before the work counts as interrupted
+  least: 20, // seconds without a sign of life, at least, before that
+  days: 90, // days that ended work is kept
   most: 16_384 // characters of all fields
 }
 
@@ -28,7 +28,7 @@ export const workKinds = {
 }
 
 /**
- * What became of work: a command that was killed says "running" for ever.
+ * The state of a command. The document of a killed command says "running" for ever, so its last sign of life counts.
  * @param {{state: string, seen: string, every?: number}} doc
  * @param {number | string | Date} now by the clock of the server: the `Date` header of an answer, or milliseconds
  * @returns {'running' | 'interrupted' | 'done' | 'failed' | 'stopped'}
@@ -59,26 +59,26 @@ export const offeredOptions = {
 }
 
 /**
- * The words of a command, apart from its options, and the options with their values.
+ * Splits the arguments of a command into its words, and its options with their values.
  * @param {any} args
  * @returns {{names: string[], options: string[]} | undefined} undefined: it is not offered again
  */
 export function typedParts (args) {
-  if (!Array.isArray(args) || !args.every(each => typeof each === 'string')) return undefined
-  const [command, ...rest] = /** @type {string[]} */ (args)
+  if (!Array.isArray(args) || !args.every(argument => typeof argument === 'string')) return undefined
+  const [command, ...remaining] = /** @type {string[]} */ (args)
   if (!Object.hasOwn(offeredOptions, command)) return undefined
   const allowed = new Set(offeredOptions[command])
   const names = []
   const options = []
-  while (rest.length) {
-    const word = String(rest.shift())
+  while (remaining.length) {
+    const word = String(remaining.shift())
     if (!word.startsWith('-')) {
       names.push(word)
       continue
     }
     options.push(word)
     if (allowed.has(word) || allowed.has(/^--[^=]+=/.exec(word)?.[0] ?? '')) continue
-    const value = rest.shift()
+    const value = remaining.shift()
     if (!allowed.has(`${word}=`) || value === undefined || value.startsWith('--')) return undefined
     options.push(value)
   }
@@ -86,15 +86,15 @@ export function typedParts (args) {
 }
 
 /**
- * The arguments that go on with work, or do it again, in the store that holds its document. Every writer may have
- * written them: a page offers them to an admin.
+ * The arguments that continue or repeat work in the store that holds its document. A page offers them to an admin, and
+ * any writer may have written them, so they are checked.
  * @param {{command: string, args?: any}} doc
  * @param {{isEmbedded: boolean, url: string | null}} store url: null where no command reaches it by an address
  * @returns {string[] | undefined} undefined: the document has none that may be offered, or the store has no address
  */
 export function typedAgain ({ command, args }, { isEmbedded, url }) {
   const parts = typedParts(args)
-  const isGood = each => isPlainText(each) && scrub(each) === each
+  const isGood = argument => isPlainText(argument) && scrub(argument) === argument
   if (!parts || args[0] !== command || !args.every(isGood) || (!isEmbedded && url === null)) return undefined
   const { names, options } = parts
   // the store comes first: no option before it can take it for its value

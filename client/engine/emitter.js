@@ -3,7 +3,7 @@
 /**
  * @template E events: name -> fields
  * @template {string} K
- * @typedef {K extends keyof E ? {type: K, target: any} & E[K] : any} EventOf of several types in one text: any
+ * @typedef {K extends keyof E ? {type: K, target: any} & E[K] : any} EventOf any for several types in one text
  */
 
 /** @template E events: name -> fields */
@@ -14,7 +14,7 @@ export class Emitter {
   /**
    * @template {string} K
    * @param {K} types one or several, with spaces between
-   * @param {(event: EventOf<E, K>) => void} listener added once, however often it is given with the same context
+   * @param {(event: EventOf<E, K>) => void} listener it is added only once with the same context
    * @param {any} [context] its `this`
    */
   on (types, listener, context) {
@@ -30,8 +30,8 @@ export class Emitter {
   }
 
   /**
-   * @param {string} types @param {(event: any) => void} [listener] all of them when none is named
-   * @param {any} [context] the one that it was added with
+   * @param {string} types @param {(event: any) => void} [listener] default: all listeners of the types
+   * @param {any} [context] the context with which it was added
    */
   off (types, listener, context) {
     for (const type of typesIn(types)) {
@@ -47,13 +47,13 @@ export class Emitter {
     return Boolean(this._listeners.get(type)?.size)
   }
 
-  /** @param {string} type @param {Record<string, any>} [about] fields of the event */
-  fire (type, about) {
+  /** @param {string} type @param {Record<string, any>} [fields] of the event */
+  fire (type, fields) {
     for (const entry of [...this._listeners.get(type) ?? []]) {
       if (!this._listeners.get(type)?.has(entry)) continue // another listener removed it
       if (entry.isOnce) this._listeners.get(type)?.delete(entry)
       try {
-        entry.listener.call(entry.context ?? this, this._event(type, about))
+        entry.listener.call(entry.context ?? this, this._event(type, fields))
       } catch (error) {
         reportLater(error)
       }
@@ -62,8 +62,8 @@ export class Emitter {
   }
 
   /** The target is not enumerable: copies and JSON of an event leave it out. */
-  _event (type, about) {
-    return Object.defineProperty({ ...about, type }, 'target', { value: this })
+  _event (type, fields) {
+    return Object.defineProperty({ ...fields, type }, 'target', { value: this })
   }
 
   _find (type, listener, context) {

@@ -1,6 +1,6 @@
-// The time engine: which version each tile in view shows, at any time, without a flicker. It joins these parts:
-// StoreLink asks the store, VersionIndex knows which versions there are, IndexLoader fills it, ImageCache holds the
-// images, Scene decides what each tile shows. It knows no map library: those give it a surface to draw on.
+// The time engine. It decides which version each tile in view shows at any time, without flicker. It joins these parts:
+// StoreLink asks the store, VersionIndex holds the known versions, IndexLoader fills it, ImageCache holds the images,
+// Scene decides what each tile shows. It knows no map library: the map library gives it a surface to draw on.
 import { Clock } from './clock.js'
 import { Emitter } from './emitter.js'
 import { ImageCache } from './image-cache.js'
@@ -12,7 +12,7 @@ import { StoreLink } from './store-link.js'
 import { VersionIndex } from './version-index.js'
 import { afterFree } from '../source/wait.js'
 
-const FEED_TIME = 200 // milliseconds that the first look at the history waits for the feed of changes to begin
+const FEED_TIME = 200 // milliseconds that the first read of the index waits for the change feed to begin
 
 export const engineDefaults = {
   /** @type {string | undefined} name of the layer in the store; required */
@@ -68,16 +68,15 @@ export const engineDefaults = {
  * @typedef {import('../source/couch-source.js').Column} Column
  * @typedef {Omit<Partial<typeof engineDefaults>, 'layer'> & {layer: string}} EngineOptions
  *
- * @typedef {object} Surface what a map library does for the engine
- * @property {(image: Blob, picture: Picture, tile: Item) => Promise<any>} decode gives an image that can be painted in
- *   the next frame; what it rejects counts as damaged
+ * @typedef {object} Surface operations of a map library for the engine
+ * @property {(image: Blob, picture: Picture, tile: Item) => Promise<any>} decode makes an image that can be painted in
+ *   the next frame; it rejects if the blob is damaged
  * @property {(doc: LayerDocument | null, before: LayerDocument | null, grid?: import('./store-link.js').Grid) => void}
- *   setLayer the layer's document was read, or is another now: zooms, bounds, tile size, attribution; null: `tilejson`
- *   is false; grid: none for Web Mercator. It throws where its map cannot show the layer
- * @property {() => void} [onReady] after `setLayer` and the event: tiles can be asked for
- * @property {() => void} [onTime] before tiles change: those that nobody sees, and that are of another time, have to go
- * @property {() => void} [paint] some tiles got another image or none, all in this very moment: repaint them in one
- *   frame
+ *   setLayer called when the layer's document was read or has changed: zooms, bounds, tile size, attribution; null:
+ *   `tilejson` is false; grid: undefined for Web Mercator. It throws if its map cannot show the layer
+ * @property {() => void} [onReady] called after `setLayer` and the event: tiles can be requested
+ * @property {() => void} [onTime] called before tiles change: it must drop tiles out of view that are of another time
+ * @property {() => void} [paint] called when some tiles have got another image, or none: repaints them in one frame
  * @property {boolean} [drawsVectors] false: vector tiles are indexed, and not drawn
  *
  * @typedef {object} EngineEvents
@@ -116,10 +115,10 @@ export class HistoryEngine extends Emitter {
   /** @type {Change[] | null} */
   #reportedChanges = null
   #lacksTiles = false
-  /** none for Web Mercator @type {import('./store-link.js').Grid | undefined} */
+  /** undefined for Web Mercator @type {import('./store-link.js').Grid | undefined} */
   #grid
-  /** ends the wait for the feed of changes, until that has begun or takes too long @type {(() => void) | undefined} */
-  #awaitsFeed
+  /** ends the wait for the change feed; undefined while there is no wait @type {(() => void) | undefined} */
+  #endFeedWait
 
   /** @param {any} db address of the database, or a source @param {EngineOptions} options @param {Surface} surface */
   constructor (db, options, surface) {
@@ -138,7 +137,7 @@ export class HistoryEngine extends Emitter {
       retry: () => this.retry(),
       refresh: () => this.refresh()
     })
-    /** the one given to it, or its own @readonly @type {Clock} */
+    /** the option `clock`, or its own clock @readonly @type {Clock} */
     this.clock = this.options.clock ?? new Clock()
     if (this.options.time !== undefined) this.clock.setTime(this.options.time)
     /** the known versions @readonly */
@@ -151,7 +150,7 @@ export class HistoryEngine extends Emitter {
     this.#preloader = new Preloader(this.images, times => this.#neededAt(times), this.options)
     this.#scene = new Scene(this.images, {
       resolve: tile => this.pictureAt(tile, this.getTime()),
-      // during a step also those of a zoom that is being left, as long as others do not cover them
+      // during a step, the tiles of the previous zoom count as well, until others cover them
       isCurrent: item => this.isStepping || this.isInView(item),
       decode: surface.decode
     }, this.options, {
@@ -175,7 +174,7 @@ export class HistoryEngine extends Emitter {
     })
   }
 
-  /** @returns {any} reads the tiles */
+  /** @returns {any} the source that reads the tiles */
   get source () {
     return this.#link.source
   }
@@ -185,32 +184,32 @@ export class HistoryEngine extends Emitter {
     return this.#link.doc
   }
 
-  /** @returns {string} of the layer's document; until that is there the layer's name */
+  /** @returns {string} the title in the layer's document; until it was read, the layer's name */
   get title () {
     return this.#link.title
   }
 
-  /** @returns {boolean} whether tiles can be asked for: the layer's document was read */
+  /** @returns {boolean} whether tiles can be requested: the layer's document was read */
   get isReady () {
     return this.#link.isReady
   }
 
-  /** It is on a map now. */
+  /** Starts the engine: the layer was put on a map. */
   start () {
     this.isOnMap = true
     this.#time = this.getTime()
     this.clock.on('timechange', this.#onTime)
-    if (this.options.live && !this.options.offline) this.#awaitsFeed = afterFree(FEED_TIME, () => this.#stopAwaiting())
+    if (this.options.live && !this.options.offline) this.#endFeedWait = afterFree(FEED_TIME, () => this.#stopFeedWait())
     this.#link.start()
     this.#readExtent()
     this.fire('add')
   }
 
-  /** It is on no map any more: everything that runs ends, and all tiles are forgotten. */
+  /** Stops the engine: the layer was taken off its map. All requests end, and all tiles are forgotten. */
   stop () {
     this.isOnMap = false
     this.clock.off('timechange', this.#onTime)
-    this.#awaitsFeed = void this.#awaitsFeed?.()
+    this.#endFeedWait = void this.#endFeedWait?.()
     this.#link.end()
     this.#loader.stop()
     this.#preloader.drop()
@@ -220,20 +219,20 @@ export class HistoryEngine extends Emitter {
   }
 
   /**
-   * What is in view from now on.
+   * Sets the columns in view.
    * @param {Column[]} columns
-   * @param {() => void} [onView] before tiles change: those that left the view may be dropped
+   * @param {() => void} [onView] called before tiles change: it may drop the tiles that left the view
    */
   setView (columns, onView) {
     // maps update more often than the view changes
     if (JSON.stringify(columns) !== JSON.stringify(this.#columns)) this.#columns = columns
     onView?.()
-    this.#want()
+    this.#requestIndex()
     this.#scene.update()
     this.#reportChanges()
   }
 
-  /** A tile that the map shows from now on. @param {Item} tile */
+  /** Adds a tile that the map shows. @param {Item} tile */
   add (tile) {
     this.#scene.add(tile)
     this.fire('loading')
@@ -285,7 +284,7 @@ export class HistoryEngine extends Emitter {
     return this.isReady && (!this.isOnMap || this.#time === this.getTime()) && this.#scene.isShown
   }
 
-  /** Whether the clock moved, and tiles in view still show the time before. */
+  /** Whether the clock moved, and tiles in view still show an earlier time. */
   get isStepping () {
     return this.#scene.isStepping
   }
@@ -303,29 +302,29 @@ export class HistoryEngine extends Emitter {
     return this.changes() && this.index.changesByTile(this.#columns)
   }
 
-  /** @returns {Version[]} of one tile, oldest first, as far as they are known */
+  /** @returns {Version[]} the known versions of one tile, oldest first */
   versionsAt (z, x, y) {
     return this.index.versions(z, x, y)
   }
 
-  /** @returns {Version | null} of one tile as of the clock's time */
+  /** @returns {Version | null} the version of one tile as of the clock's time */
   shownAt (z, x, y) {
     return this.index.at(z, x, y, this.getTime()) ?? null
   }
 
   /**
    * @param {{z: number, x: number, y: number}} tile @param {ExactTime | null} time
-   * @returns {Picture | null | undefined} what it shows then; null: nothing; undefined: that is not known
+   * @returns {Picture | null | undefined} the picture that it shows then; null: none; undefined: it is not known
    */
   pictureAt (tile, time) {
     if (this.doc?.format === 'pbf' && !this.#surface.drawsVectors) return null
     return resolve(this.index, tile, time, this.ancestry())
   }
 
-  /** How far up an image is looked for where a tile has none. */
+  /** The zooms in which an ancestor's image is searched for a tile without one. */
   ancestry () {
     const { overzoom } = this.options
-    const hasParts = this.doc?.format !== 'pbf' && this.#grid?.isQuad !== false // four of the next zoom are a tile
+    const hasParts = this.doc?.format !== 'pbf' && this.#grid?.isQuad !== false // four tiles of the next zoom cover it
     const most = hasParts ? Math.max(overzoom, this.source.limits?.enlarged ?? 0) : 0
     return { overzoom: most, minzoom: this.doc?.minzoom ?? 0 }
   }
@@ -352,28 +351,28 @@ export class HistoryEngine extends Emitter {
     if (!this.isOnMap) return this
     if (this.options.tilejson) this.#link.readLayer()
     this.#loader.expireAll()
-    this.#want()
+    this.#requestIndex()
     this.#readExtent()
     return this
   }
 
-  #want () {
-    if (this.#awaitsFeed !== undefined) return
+  #requestIndex () {
+    if (this.#endFeedWait !== undefined) return
     this.#loader.want(
       this.#lacksTiles ? [...this.#columns, ...ancestors(this.#columns, this.ancestry())] : this.#columns
     )
   }
 
-  #stopAwaiting () {
-    this.#awaitsFeed = void this.#awaitsFeed?.()
-    this.#want()
+  #stopFeedWait () {
+    this.#endFeedWait = void this.#endFeedWait?.()
+    this.#requestIndex()
   }
 
   // some tiles of the view are missing: from now on their ancestors are requested as well
   #onMissing () {
     if (this.#lacksTiles || !this.index.covers(this.#columns)) return
     this.#lacksTiles = true
-    this.#want()
+    this.#requestIndex()
   }
 
   #onKnown () {
@@ -392,7 +391,7 @@ export class HistoryEngine extends Emitter {
     this.#preloader.drop()
     this.#preloader.forward = time === null || (previous !== null && time > previous)
     this.#scene.beginStep()
-    this.#time = this.getTime() // a listener before may have moved it on
+    this.#time = this.getTime() // an earlier listener may have moved the clock again
     this.fire('timechange', { time })
     this.#surface.onTime?.()
     this.#scene.update()
@@ -404,7 +403,7 @@ export class HistoryEngine extends Emitter {
     return [...needed].filter(version => version && !this.images.has(version))
   }
 
-  /** Tiles came to the device, became others there, or left it. */
+  /** Tiles on the device were added, changed or removed. */
   async #onDeviceChanged () {
     const { layer, offline } = /** @type {typeof this.options & {offline: OfflineStore}} */ (this.options)
     await this.#loader.readDevice()
@@ -413,8 +412,8 @@ export class HistoryEngine extends Emitter {
     const before = this.#extent
     if (extent && !(before && before.first <= extent.first && before.last >= extent.last)) this.#readExtent()
     const items = [...this.#scene.items].filter(({ picture, shown }) => picture && shown)
-    const areHeld = await this.source.holds(layer, items.map(({ picture }) => /** @type {Picture} */ (picture).version))
-    items.forEach((item, index) => item.view.note(areHeld[index]))
+    const isLocal = await this.source.holds(layer, items.map(({ picture }) => /** @type {Picture} */ (picture).version))
+    items.forEach((item, index) => item.view.note(isLocal[index]))
   }
 
   async #readExtent () {
@@ -425,19 +424,20 @@ export class HistoryEngine extends Emitter {
   }
 
   #onFollowing () {
-    if (this.#awaitsFeed !== undefined) return this.#stopAwaiting()
-    if (this.index.size || this.#loader.isBusy) this.refresh() // what changed between the first look and now
+    if (this.#endFeedWait !== undefined) return this.#stopFeedWait()
+    if (this.index.size || this.#loader.isBusy) this.refresh() // versions may have changed since the first read
   }
 
   #onTilesChanged (tiles) {
     for (const { z, x, y } of tiles) this.#loader.expire(z, x, y)
-    this.#want()
+    this.#requestIndex()
     this.#readExtent()
   }
 }
 
 /**
- * Those of a Leaflet layer are: it may change them later.
+ * Whether options have all fields. Leaflet's options have, and are used without a copy: the layer may change them
+ * later.
  * @returns {options is typeof engineDefaults & {layer: string}}
  */
 const isComplete = options => Object.keys(engineDefaults).every(name => name in options)

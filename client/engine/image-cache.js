@@ -5,7 +5,7 @@ import { backoff, wait } from '../source/wait.js'
 
 export const imageCacheDefaults = {
   cacheSize: 64 * 1024 * 1024, // bytes of images kept
-  requests: 6, // at the same time: what a browser allows one server over HTTP/1.1
+  requests: 6, // images at the same time: the limit of browsers for one server over HTTP/1.1
   attempts: 3 // for one image, before it counts as failed
 }
 
@@ -17,8 +17,8 @@ export const imageCacheDefaults = {
  * @property {Set<object>} users that still want it; a job without users that has not begun is dropped
  * @property {boolean} urgent
  * @property {AbortController} controller
- * @property {boolean} running or about to be tried again
- * @property {boolean} resting between two attempts
+ * @property {boolean} running or waiting for the next attempt
+ * @property {boolean} resting it waits between two attempts
  * @property {number} attempts
  * @property {{promise: Promise<Blob>, resolve: (blob: Blob) => void, reject: (error: unknown) => void}} result
  */
@@ -33,9 +33,9 @@ export class ImageCache {
   /** @type {Map<string, Blob>} least recently used first */
   #blobs = new Map()
   #bytes = 0
-  /** @type {Set<string>} did not come last time: not to be taken from the browser's cache */
+  /** @type {Set<string>} failed in the last attempt: the browser's cache is bypassed */
   #failed = new Set()
-  /** @type {Set<string>} cannot be decoded: not to be taken from the device either */
+  /** @type {Set<string>} could not be decoded: the device is bypassed as well */
   #damaged = new Set()
   /** @type {Map<string, Job>} */
   #jobs = new Map()
@@ -63,8 +63,8 @@ export class ImageCache {
   /**
    * The image of a version.
    * @param {Version} version
-   * @param {{urgent?: boolean, user?: object}} [options] user: names it again when it no longer wants the image
-   * @returns {Promise<Blob>} rejects with an AbortError when it is no longer wanted
+   * @param {{urgent?: boolean, user?: object}} [options] user: release() takes it when it no longer needs the image
+   * @returns {Promise<Blob>} rejects with an AbortError when no user needs it any more
    */
   load (version, { urgent = true, user = {} } = {}) {
     const key = versionKey(version)
@@ -82,8 +82,8 @@ export class ImageCache {
   }
 
   /**
-   * A user does not want a version any more. What has not begun is dropped; what is on its way comes in for the next
-   * time, unless it is to be aborted.
+   * A user does not need a version any more. A request that has not begun is dropped. A running request ends and fills
+   * the cache, unless `abort` is set.
    * @param {Version} version @param {object} user
    * @param {{abort?: boolean}} [options]
    */
@@ -108,7 +108,7 @@ export class ImageCache {
     this.#damaged.add(key)
   }
 
-  /** Ends everything. */
+  /** Ends all requests and forgets all images. */
   close () {
     for (const job of [...this.#jobs.values()]) this.#drop(job)
     this.#blobs.clear()
@@ -129,7 +129,7 @@ export class ImageCache {
     return job
   }
 
-  /** What is on the device takes no request, and waits for none. */
+  /** Loads an image from the device: it needs no request, and waits for none. */
   async #loadFromDevice (job) {
     job.running = true
     const blob = await this.#source.fromDevice?.(job.version).catch(() => undefined)
@@ -157,8 +157,8 @@ export class ImageCache {
 
   #pump () {
     while (this.#active < this.#options.requests) {
-      const waiting = [...this.#jobs.values()].filter(job => !job.running)
-      const next = waiting.find(job => job.urgent) ?? waiting[0]
+      const waitingJobs = [...this.#jobs.values()].filter(job => !job.running)
+      const next = waitingJobs.find(job => job.urgent) ?? waitingJobs[0]
       if (!next) return
       this.#run(next)
     }
@@ -175,8 +175,8 @@ export class ImageCache {
       ))
     } catch (error) {
       if (!job.controller.signal.aborted) this.#failed.add(job.key)
-      const again = isPassing(error) && ++job.attempts < this.#options.attempts && !job.controller.signal.aborted
-      if (again) this.#retryLater(job) // others need not wait for this one
+      const canRetry = isPassing(error) && ++job.attempts < this.#options.attempts && !job.controller.signal.aborted
+      if (canRetry) this.#retryLater(job) // other images do not wait for this one
       else {
         this.#end(job)
         job.result.reject(error)

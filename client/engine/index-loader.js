@@ -1,5 +1,5 @@
-// Fills the version index with what a view of the map needs, in one request. The request ends when the map has moved
-// on, and is repeated while the store does not answer.
+// Fills the version index with the versions that a view of the map needs, in one request. The request ends when the map
+// has moved on, and is repeated while the store does not answer.
 import { retry } from '../source/wait.js'
 import { isInColumns } from './resolve.js'
 import { BLOCK } from './version-index.js'
@@ -10,8 +10,8 @@ import { BLOCK } from './version-index.js'
  * @property {Column[]} columns
  * @property {AbortController} controller
  * @property {boolean} failed so far
- * @property {[number, number, number][]} outdated tiles that changed after it was asked for
- * @property {Set<Column> | null} local columns of which the device knew all; null before it was asked
+ * @property {[number, number, number][]} outdated tiles that changed after the request was sent
+ * @property {Set<Column> | null} local columns that the device knows completely; null until the device has answered
  */
 
 export class IndexLoader {
@@ -39,7 +39,7 @@ export class IndexLoader {
     this.#listeners = listeners
   }
 
-  /** From now on this is wanted, and nothing else. @param {Column[]} columns */
+  /** Requests the versions of these columns, and aborts requests for others. @param {Column[]} columns */
   want (columns) {
     this.#columnsInView = columns
     for (const job of this.#running) {
@@ -49,17 +49,17 @@ export class IndexLoader {
     const missing = this.#index.missing(columns, (z, x, y) => isInColumns(running, z, x, y))
     if (missing.length) this.#ask(missing)
     if (!this.#failed || this.#running.size) return
-    this.#failed = false // what failed is not wanted any more
+    this.#failed = false // the columns that failed are not in view any more
     this.#listeners.onBack()
   }
 
-  /** A tile has changed: what is known of it, or is on its way, is asked for again when it is next wanted. */
+  /** A tile has changed: its versions are requested again when it is next in view. */
   expire (z, x, y) {
     this.#index.expire(z, x, y)
     for (const job of this.#running) if (isInColumns(job.columns, z, x, y)) job.outdated.push([z, x, y])
   }
 
-  /** The same for everything. */
+  /** All tiles may have changed. */
   expireAll () {
     this.#index.expireAll()
     for (const job of this.#running) {
@@ -67,7 +67,7 @@ export class IndexLoader {
     }
   }
 
-  /** What the device has may have become another: looks there for what is wanted. */
+  /** Reads the columns in view from the device, where tiles may have changed. */
   async readDevice () {
     if (!this.#source.local || !this.#columnsInView.length) return
     const columns = this.#index.blocks(this.#columnsInView)
@@ -117,7 +117,7 @@ export class IndexLoader {
           this.#listeners.onBack()
         }
       })
-      columns.forEach((column, at) => { if (!job.local?.has(column)) this.#index.add(column, answers[at]) })
+      columns.forEach((column, index) => { if (!job.local?.has(column)) this.#index.add(column, answers[index]) })
       for (const tile of job.outdated) this.#index.expire(...tile)
       this.#index.trim(this.#columnsInView)
     } catch {
@@ -132,7 +132,7 @@ export class IndexLoader {
   /** Shows what the device has before the network has answered. */
   #showLocal (job, local) {
     if (job.local || job.controller.signal.aborted) return
-    job.local = new Set(job.columns.filter((column, at) => local[at].isWhole))
+    job.local = new Set(job.columns.filter((column, index) => local[index].isWhole))
     this.#addLocal(job.columns, local)
     if (job.local.size < job.columns.length) this.#listeners.onKnown()
   }

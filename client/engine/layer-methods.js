@@ -1,5 +1,5 @@
-// What the layers of the map libraries share: the methods and events of the time engine that each of them has as well
-// (history-methods.d.ts declares them), and bitmaps for those that draw on a canvas or with WebGL.
+// Code that the layers of all map libraries share. Each layer has methods and events of the time engine
+// (history-methods.d.ts declares them). Layers on a canvas or with WebGL need bitmaps.
 
 /** The events of HistoryEngine that a layer fires, too. */
 export const LAYER_EVENTS = 'timechange timeload changes extent layerload storeerror storeback'
@@ -24,7 +24,7 @@ export function withHistoryMethods (Layer, methods = METHODS) {
 }
 
 /**
- * The image of a tile. Of an enlarged ancestor, only the part that is shown is kept.
+ * Decodes the image of a tile. Of an enlarged ancestor, it keeps only the part that is shown.
  * @param {Blob} blob
  * @param {{up: number, dx: number, dy: number}} picture
  * @param {ImageBitmapOptions} [options]

@@ -2,7 +2,7 @@
 import { neighbours } from './resolve.js'
 
 export class Preloader {
-  /** Which way the clock moved last: that side comes first. */
+  /** Whether the clock moved forward last: changes on that side are loaded first. */
   forward = true
   #images
   #neededAt
@@ -13,8 +13,8 @@ export class Preloader {
 
   /**
    * @param {import('./image-cache.js').ImageCache} images
-   * @param {(times: (string | null)[]) => import('./version-index.js').Version[]} neededAt what a time needs and is not
-   *   there yet, in view
+   * @param {(times: (string | null)[]) => import('./version-index.js').Version[]} neededAt versions that the view needs
+   *   at these times and that are not loaded
    * @param {{preload: number, preloadSize: number}} options
    */
   constructor (images, neededAt, options) {
@@ -30,12 +30,12 @@ export class Preloader {
     for (const version of this.#neededAt(neighbours(changes, time, this.#options.preload, this.forward))) {
       if ((bytes += version.bytes) > this.#options.preloadSize) break
       this.#startedVersions.push(version)
-      // asked for again when it is wanted
+      // the image is requested again when a tile shows it
       this.#images.load(version, { urgent: false, user: this.#user }).catch(() => {})
     }
   }
 
-  /** Whatever the clock does meanwhile. @param {(string | null)[]} times */
+  /** Loads the images of these times, also if the clock moves. @param {(string | null)[]} times */
   async load (times, signal) {
     if (signal.aborted) return
     const user = {}
@@ -46,7 +46,7 @@ export class Preloader {
     signal.removeEventListener('abort', stop)
   }
 
-  /** What has not begun need not begin. */
+  /** Cancels the requests that have not begun. */
   drop () {
     for (const version of this.#startedVersions.splice(0)) this.#images.release(version, this.#user)
   }

@@ -5,19 +5,19 @@ import { isImage } from './version-index.js'
  * @typedef {import('./version-index.js').Version} Version
  * @typedef {import('../source/couch-source.js').Column} Column
  * @typedef {object} Picture
- * @property {Version} version its own, or an ancestor's
+ * @property {Version} version the tile's own, or an ancestor's
  * @property {number} up zooms up to that ancestor, 0 for its own
- * @property {number} dx column of the part of it that is shown, in parts of 2^up
+ * @property {number} dx column of the part of the image that is shown; there are 2^up columns
  * @property {number} dy
  */
 
 /**
- * The tile's own image; else the part of the nearest ancestor that has one, enlarged.
+ * Finds the image of a tile: its own, or the enlarged part of the nearest ancestor that has one.
  * @param {import('./version-index.js').VersionIndex} index
  * @param {{z: number, x: number, y: number}} tile
  * @param {string | null} time
  * @param {{overzoom: number, minzoom: number}} options
- * @returns {Picture | null | undefined} null: there is nothing to draw; undefined: the index has to be filled first
+ * @returns {Picture | null | undefined} null: there is nothing to draw; undefined: the index does not know the tile
  */
 export function resolve (index, { z, x, y }, time, { overzoom, minzoom }) {
   for (let up = 0; up === 0 || (up <= overzoom && z - up >= minzoom); up++) {
@@ -53,7 +53,7 @@ export function ancestors (columns, { overzoom, minzoom }) {
 }
 
 /**
- * The times next to a time at which the view changes, the next ones first: 1 after, 1 before, 2 after, …
+ * The times around a time at which the view changes, the nearest first: 1 after, 1 before, 2 after, …
  * @param {{time: string}[]} changes ascending
  * @param {number} count on each side
  * @param {boolean} [forward] which side comes first
@@ -76,8 +76,8 @@ export function neighbours (changes, time, count, forward = true) {
  * The part of the grid that a range of a map's tiles covers, without the copies of the world left and right of it.
  * @param {{min: {x: number, y: number}, max: {x: number, y: number}}} range
  * @param {number} z
- * @param {import('../../core/grid.js').TileRange[]} [within] the layer's own
- * @param {boolean} [wraps] whether there are such copies
+ * @param {import('../../core/grid.js').TileRange[]} [within] the ranges of the layer
+ * @param {boolean} [wraps] whether the map has such copies
  * @returns {Column[]}
  */
 export function viewColumns ({ min, max }, z, within, wraps = true) {

@@ -1,6 +1,6 @@
-// The tiles on the screen and what each of them should show. A step of the clock replaces only the tiles that differ,
-// after their images are decoded, and all at once. If some are very late, the others do not wait for them. A tile that
-// comes into view during a step is shown with the others: no frame mixes two times.
+// Keeps the tiles on the screen, and decides which image each of them shows. A step of the clock replaces only the
+// tiles that differ, after their images are decoded, and all at once. If some are very late, the others do not wait for
+// them. A tile that comes into view during a step is shown with the others: no frame mixes two times.
 //
 // Each tile is in one of these states. Until it is `shown`, it shows the image that it had before, if any.
 //
@@ -20,7 +20,7 @@ import { versionKey } from './image-cache.js'
 /**
  * @typedef {import('./resolve.js').Picture} Picture
  *
- * @typedef {object} TileView what a tile of the map shows
+ * @typedef {object} TileView shows the images of one tile of the map
  * @property {(image: any, picture: Picture | null, fade: number) => void} show an image, or nothing; fade: milliseconds
  * @property {(isFailed: boolean) => void} mark
  * @property {(isFromDevice: boolean) => void} note
@@ -31,13 +31,13 @@ import { versionKey } from './image-cache.js'
  * @property {number} x
  * @property {number} y
  * @property {(error?: Error) => void} ready called once: with the first image, without one, or with the first error
- * @property {string | undefined} [target] names what it should show; '' nothing; undefined: not known yet
- * @property {string | undefined} [shown] names what it shows
+ * @property {string | undefined} [target] key of the image that it should show; '': none; undefined: not known yet
+ * @property {string | undefined} [shown] key of the image that it shows
  * @property {Picture | null} [picture] of the target
  * @property {{image: any, picture: Picture | null, isFromDevice: boolean} | null} [staged] decoded,
  *   not shown yet
- * @property {boolean} [isFromDevice] what it shows came from the device
- * @property {number} [unknownSince] milliseconds: since then the index cannot say what it should show
+ * @property {boolean} [isFromDevice] its image came from the device
+ * @property {number} [unknownSince] milliseconds: since then the index does not know what it should show
  * @property {boolean} [failed]
  * @property {number} [failures] in a row
  * @property {ReturnType<typeof setTimeout>} [timer] of the next attempt
@@ -48,39 +48,38 @@ const pictureKey = picture => picture ? `${versionKey(picture.version)} ${pictur
 export class Scene {
   /** @type {Set<Item>} */
   #items = new Set()
-  #store
+  #images
   #resolve
   #options
   #listeners
   #isCurrent
   #decode
-  /** it was reported that every tile shows what it should */
+  /** onShown was called: every tile shows its target */
   #isComplete = true
-  /** not every tile knows what it should show now */
+  /** update() is running: not all tiles have their target */
   #updating = false
-  /** the time is over in which others wait for a tile */
-  #isOver = false
-  /** of the end of that time @type {ReturnType<typeof setTimeout> | undefined} */
+  /** the time in which others wait for a tile has passed */
+  #isWaitOver = false
+  /** ends that time @type {ReturnType<typeof setTimeout> | undefined} */
   #timer
   /** how often the clock moved */
   #step = 0
-  /** the clock moved, and tiles in view still show the time before */
+  /** the clock moved, and tiles in view still show an earlier time */
   isStepping = false
 
   /**
-   * @param {import('./image-cache.js').ImageCache} store
+   * @param {import('./image-cache.js').ImageCache} images
    * @param {{resolve: (tile: {z: number, x: number, y: number}) => Picture | null | undefined, isCurrent: (item: Item)
-   *   => boolean, decode: (image: Blob, picture: Picture, item: Item) => Promise<any>}} map
-   *   isCurrent: whether a tile is in view; maps keep others, which are left as they are
+   *   => boolean, decode: (image: Blob, picture: Picture, item: Item) => Promise<any>}} map isCurrent: whether a tile
+   *   is in view; maps keep other tiles, which stay as they are
    * @param {{together: number, fade: number}} options milliseconds
    * @param {{onShown: () => void, onPaint: () => void, onMissing: () => void, onOutdated: (item: Item) => void,
    *   onError: (item: Item, error: Error, isFirst: boolean) => void, onLoad: (item: Item, isFirst: boolean) => void}}
-   *   listeners
-   *   onShown: every tile shows what it should; onPaint: some tiles show something else than before, from this moment;
-   *   onMissing: the index lacks something; onOutdated: a version the index names is not there
+   *   listeners onShown: every tile shows what it should; onPaint: some tiles have got another image; onMissing: the
+   *   index lacks a tile; onOutdated: a version in the index does not exist
    */
-  constructor (store, { resolve, isCurrent, decode }, options, listeners) {
-    this.#store = store
+  constructor (images, { resolve, isCurrent, decode }, options, listeners) {
+    this.#images = images
     this.#resolve = resolve
     this.#isCurrent = isCurrent
     this.#decode = decode
@@ -117,16 +116,19 @@ export class Scene {
     if (!this.#isComplete) this.#showStaged()
   }
 
-  /** The clock moved, and `update` follows. When all is shown, this is reported, also if nothing had to change. */
+  /**
+   * Begins a step: the clock moved, and `update` follows. `onShown` is called when all tiles are shown, also if none
+   * had to change.
+   */
   beginStep () {
-    // this step has all of its time to come, also if tiles of the step before were late
+    // each step has all of its waiting time, also if tiles of the previous step were late
     this.#timer = void clearTimeout(this.#timer)
-    this.#isComplete = this.#isOver = false
+    this.#isComplete = this.#isWaitOver = false
     this.isStepping = this.#updating = true
     this.#step++
   }
 
-  /** Works out for every tile what it should show now, and fetches what is new. */
+  /** Finds the image that every tile should show now, and loads new images. */
   update () {
     let missing = false
     this.#updating = true
@@ -141,7 +143,7 @@ export class Scene {
     this.#showStaged()
   }
 
-  /** Tries again what failed. */
+  /** Loads failed images again. */
   retry () {
     for (const item of this.#items) {
       if (!item.failed) continue
@@ -157,10 +159,10 @@ export class Scene {
     for (const item of this.#items) this.#release(item, true)
     this.#items.clear()
     this.#isComplete = true
-    this.#isOver = this.isStepping = false
+    this.#isWaitOver = this.isStepping = false
   }
 
-  /** @returns {boolean} whether the index could say */
+  /** @returns {boolean} whether the index knows the image */
   #setTarget (item) {
     const picture = this.#resolve(item)
     if (picture === undefined) {
@@ -184,13 +186,13 @@ export class Scene {
 
   async #load (item, isSecond = false) {
     const { picture } = item
-    // by the present step: an image that several steps asked for is decoded once
+    // compares with the present step: an image that several steps asked for is decoded once
     const isWanted = () => item.picture === picture && this.#items.has(item)
     try {
-      const blob = await this.#store.load(picture.version, { user: item })
+      const blob = await this.#images.load(picture.version, { user: item })
       if (!isWanted()) return
-      const isFromDevice = this.#store.isFromDevice(blob)
-      const image = await this.#decode(blob, picture, item).catch(() => this.#store.forget(picture.version))
+      const isFromDevice = this.#images.isFromDevice(blob)
+      const image = await this.#decode(blob, picture, item).catch(() => this.#images.forget(picture.version))
       if (!isWanted()) return discard(image)
       if (image) return this.#stage(item, image, isFromDevice)
       if (isFromDevice && !isSecond) return this.#load(item, true) // from the network
@@ -212,7 +214,7 @@ export class Scene {
     item.view.mark(true)
     if (error.code === 'TILE_NOT_FOUND' && item.failures === 1) this.#listeners.onOutdated(item)
     const isFirst = item.shown === undefined
-    if (isFirst) item.shown = '?' // any result replaces it, also that there is nothing to draw
+    if (isFirst) item.shown = '?' // any result replaces it, even that there is nothing to draw
     this.#listeners.onError(item, error, isFirst)
     item.timer = setTimeout(() => {
       if (item.failed) this.#load(item)
@@ -224,10 +226,10 @@ export class Scene {
     clearTimeout(item.timer)
     discard(item.staged?.image)
     item.staged = null
-    if (item.picture) this.#store.release(item.picture.version, item, { abort })
+    if (item.picture) this.#images.release(item.picture.version, item, { abort })
   }
 
-  /** Shows staged images when it is time to, and reports when all is shown. */
+  /** Shows staged images unless other tiles must come first, and reports when all tiles are shown. */
   #showStaged () {
     if (this.#updating) return
     let isAwaited = false // another tile has to come first
@@ -238,21 +240,21 @@ export class Scene {
       isAwaited ||= state !== 'staged'
       isOlder ||= hasOlder(item)
     }
-    const isHeld = isAwaited && isOlder && !this.#isOver
-    this.isStepping &&= isHeld
-    if (isHeld) this.#timer ??= setTimeout(() => this.#stopWaiting(), this.#options.together)
+    const mustWait = isAwaited && isOlder && !this.#isWaitOver
+    this.isStepping &&= mustWait
+    if (mustWait) this.#timer ??= setTimeout(() => this.#stopWaiting(), this.#options.together)
     else this.#timer = void clearTimeout(this.#timer)
     const step = this.#step
     let changed = false
     for (const item of this.#items) {
-      if (!item.staged || (isHeld && (this.isStepping || hasOlder(item)))) continue
+      if (!item.staged || (mustWait && (this.isStepping || hasOlder(item)))) continue
       changed ||= item.shown !== undefined
       this.#show(item)
       if (this.#step !== step) break // a listener moved the clock
     }
     if (changed) this.#listeners.onPaint()
     if (this.#step !== step) return
-    if (!isAwaited) this.#isOver = false
+    if (!isAwaited) this.#isWaitOver = false
     if (this.#isComplete || !this.isShown) return
     this.#isComplete = true
     this.#listeners.onShown()
@@ -260,7 +262,7 @@ export class Scene {
 
   /** @param {Item} item @returns {'unknown' | 'late' | 'waiting' | 'staged' | 'shown' | 'failed'} */
   #stateOf ({ unknownSince, failed, target, shown, staged }) {
-    // each step waits anew; an index that does not answer holds up none for ever
+    // other tiles wait only `together` milliseconds for an index that does not answer
     if (unknownSince !== undefined) return Date.now() - unknownSince >= this.#options.together ? 'late' : 'unknown'
     if (failed) return 'failed' // also while a new attempt is decoded: nothing waits for it
     if (target !== undefined && target === shown) return 'shown'
@@ -269,7 +271,7 @@ export class Scene {
 
   #stopWaiting () {
     this.#timer = undefined
-    this.#isOver = true
+    this.#isWaitOver = true
     this.#showStaged()
   }
 
@@ -293,7 +295,7 @@ export class Scene {
 /** An image that will not be shown. A bitmap keeps its memory until it is closed. */
 const discard = image => image?.close?.()
 
-/** Whether it shows an earlier image, or nothing where there was none. */
+/** Whether a tile shows an earlier image, or correctly showed none. */
 const hasOlder = item => item.shown !== undefined && item.shown !== '?'
 
 const SETTLED = new Set(['shown', 'failed'])

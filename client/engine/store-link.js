@@ -1,12 +1,12 @@
-// What every layer needs of its store: its document, its changes, what the device has of it, and whether the store
-// answers. It knows no map library.
+// Connects a layer with its store: reads its document, follows its changes and its tiles on the device, and reports
+// whether the store answers. It knows no map library.
 import { checkLayer } from '../../core/index.js'
 import { CouchSource } from '../source/couch-source.js'
 import { StoreHealth, followLayer } from '../source/follow.js'
 import { retry } from '../source/wait.js'
 
 const WEB_MERCATOR = 'WebMercatorQuad'
-const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, and they are looked at together
+const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, which are handled together
 
 /**
  * @typedef {object} LayerDocument TileJSON 3.0 fields, and the store's own
@@ -32,16 +32,16 @@ const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, a
  * @property {RequestInit} fetchOptions
  * @property {import('../offline/offline-store.js').OfflineStore} [offline]
  * @property {'device' | 'network' | 'only'} read
- * @property {boolean} [newestOnly] with `offline`: no past is asked for
+ * @property {boolean} [newestOnly] with `offline`: past versions are not requested
  *
  * @typedef {object} LinkOwner the layer
  * @property {(type: string, about?: Record<string, any>) => void} fire
- * @property {boolean} [followsPast] versions that are loaded for a time in the past are followed, too
- * @property {(doc: LayerDocument | null, before: LayerDocument | null, grid?: Grid) => void} setLayer its document was
- *   read, or is another now; null: it is not to be read. grid: none for Web Mercator. What it throws is reported, and
- *   no tile is asked for
- * @property {() => void} [onReady] after `setLayer`, when everybody was told: tiles can be asked for
- * @property {() => void} [onFollowing] nothing that changes from now on is missed
+ * @property {boolean} [followsPast] follow versions that are loaded for a time in the past as well
+ * @property {(doc: LayerDocument | null, before: LayerDocument | null, grid?: Grid) => void} setLayer called when its
+ *   document was read or has changed; null: it is not read. grid: undefined for Web Mercator. Its errors are reported,
+ *   and no tiles are requested then
+ * @property {() => void} [onReady] called after `setLayer` and the event: tiles can be requested
+ * @property {() => void} [onFollowing] called when the change feed has begun: later changes are not missed
  * @property {(tiles: {z: number, x: number, y: number, rev: string, deleted: boolean}[]) => void} onTilesChanged
  * @property {() => void} [onDeviceChanged] with `offline`: tiles came to the device, changed there, or left it
  * @property {() => void} retry
@@ -49,7 +49,7 @@ const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, a
  */
 
 /**
- * Names the places of a layer's tiles: a layer whose key is another needs all tiles anew.
+ * The key of the places of a layer's tiles. When it changes, the layer needs all tiles again.
  * @param {Partial<LayerDocument> | null} doc
  */
 export const gridKey = doc => JSON.stringify([doc?.minzoom, doc?.maxzoom, doc?.bounds, doc?.tileSize, doc?.grid])
@@ -59,18 +59,18 @@ export class StoreLink {
   doc = null
   /** Whether `setLayer` was called. */
   isReady = false
-  /** Ends what runs while the layer is on a map. */
+  /** Ends everything that runs while the layer is on a map. */
   stop = new AbortController()
   #options
   #owner
   #health
   #reading = new AbortController()
-  #isAwaiting = false
-  /** of the layer, unless it is Web Mercator @type {Grid | undefined} */
+  #isProbing = false
+  /** grid of the layer, unless it is Web Mercator @type {Grid | undefined} */
   #grid
 
   /**
-   * @param {any} db an address, or a source; need not be named with `offline`, whose store is asked then
+   * @param {any} db an address, or a source; optional with `offline`, which has a store
    * @param {LinkOptions} options @param {LinkOwner} owner
    */
   constructor (db, options, owner) {
@@ -90,19 +90,19 @@ export class StoreLink {
     })
   }
 
-  /** @returns {string} of the layer's document; until that is there the layer's name */
+  /** @returns {string} the title in the layer's document; until it was read, the layer's name */
   get title () {
     return this.doc?.name ?? this.#options.layer
   }
 
-  /** The layer is on a map. */
+  /** Starts the link: the layer was put on a map. */
   start () {
     this.stop = new AbortController()
     const { signal } = this.stop
     const { tilejson, live, layer, offline } = this.#options
-    if (this.isReady) this.#fit(this.doc) // it may be another map
+    if (this.isReady) this.#setLayer(this.doc) // it may be another map
     if (tilejson) this.readLayer()
-    else this.#take(null)
+    else this.#setDocument(null)
     if (live) {
       followLayer(this.source, layer, {
         signal,
@@ -127,14 +127,14 @@ export class StoreLink {
   reports (part) {
     const onBack = () => {
       this.#health.ok(part)
-      // if they still fail they will say so again; what the device answers says nothing of the store
+      // tiles that still fail report it again; an answer of the device says nothing about the store
       if (!this.#options.offline || part === 'network' || part === 'changes') this.#health.ok('tiles')
     }
     return { onError: error => this.#health.fail(part, error), onBack }
   }
 
   /**
-   * Asks the store until it answers; undefined when the layer was taken from the map before.
+   * Asks the store until it answers; undefined if the layer was taken off the map before.
    * @template T
    * @param {string} part @param {(signal: AbortSignal) => Promise<T>} task @param {AbortSignal} [taskSignal]
    */
@@ -152,12 +152,12 @@ export class StoreLink {
   async readLayer () {
     this.#reading.abort()
     this.#reading = new AbortController()
-    const either = AbortSignal.any([this.stop.signal, this.#reading.signal])
-    const doc = await this.ask('layer', signal => this.source.layer(this.#options.layer, signal), either)
-    if (doc) this.#take(doc)
+    const bothSignals = AbortSignal.any([this.stop.signal, this.#reading.signal])
+    const doc = await this.ask('layer', signal => this.source.layer(this.#options.layer, signal), bothSignals)
+    if (doc) this.#setDocument(doc)
   }
 
-  /** A tile came. */
+  /** A tile was loaded. */
   onTile () {
     this.#health.ok('tiles')
   }
@@ -169,26 +169,29 @@ export class StoreLink {
   async onTileTrouble (/** @type {any} */ error) {
     if (error.code !== 'UNREACHABLE') return
     this.#health.fail('tiles', error)
-    if (this.#isAwaiting || !this.source.probe || this.stop.signal.aborted) return
-    this.#isAwaiting = true
+    if (this.#isProbing || !this.source.probe || this.stop.signal.aborted) return
+    this.#isProbing = true
     await this.ask('network', signal => this.source.probe(signal))
-    this.#isAwaiting = false
+    this.#isProbing = false
   }
 
-  async #take (doc) {
-    const grid = doc?.grid === undefined || doc.grid === WEB_MERCATOR ? undefined : await this.#load(doc)
+  async #setDocument (doc) {
+    const grid = doc?.grid === undefined || doc.grid === WEB_MERCATOR ? undefined : await this.#loadGrid(doc)
     if (grid === null) return
     const before = this.doc
     this.doc = doc
     this.#grid = grid
-    this.#fit(before)
+    this.#setLayer(before)
     if (!this.isReady) return
     if (doc) this.#owner.fire('layerload', { layer: doc })
     this.#owner.onReady?.()
   }
 
-  /** Most pages load nothing of other grids. @returns {Promise<Grid | null>} null: it is not known, or too late */
-  async #load (doc) {
+  /**
+   * Loads the code of other grids, which most pages do not need.
+   * @returns {Promise<Grid | null>} null: the grid is unknown, or the layer is off the map
+   */
+  async #loadGrid (doc) {
     const { signal } = this.stop
     try {
       const { gridOf } = await import('../../core/grids/index.js')
@@ -200,7 +203,7 @@ export class StoreLink {
   }
 
   /** The owner takes the layer's document, or says why its map cannot show the layer. */
-  #fit (before) {
+  #setLayer (before) {
     try {
       this.#owner.setLayer(this.doc, before, this.#grid)
       this.isReady = true
@@ -219,11 +222,11 @@ export class StoreLink {
   /** The store is back. */
   #onBack () {
     const { offline, read } = this.#options
-    if (offline && read === 'network') this.#owner.refresh() // what was shown was the device's
+    if (offline && read === 'network') this.#owner.refresh() // tiles of the device were shown
     else this.#owner.retry()
   }
 
-  /** Looks again at what the device has when that changes, and asks the store when it is known to answer. */
+  /** Reads the device again when its tiles change, and asks the store when it is known to answer. */
   #followDevice (offline, signal) {
     let timer
     const readMissing = () => { if (!this.isReady && this.#options.tilejson) this.readLayer() }
@@ -240,7 +243,7 @@ export class StoreLink {
       readMissing()
       const { isGood } = this.#health
       for (const part of ['network', 'tiles']) this.#health.ok(part)
-      if (isGood || !this.#health.isGood) this.#onBack() // else it was reported
+      if (isGood || !this.#health.isGood) this.#onBack() // otherwise ok() reported it
     }
     offline.on('tiles', onTiles)
     offline.on('online', onOnline)

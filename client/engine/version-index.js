@@ -2,7 +2,7 @@
 // time without a request. It knows nothing of maps, pages or servers.
 import { asOf, timeline } from '../../core/index.js'
 
-export const BLOCK = 4 // rows that are known together: views that overlap ask for little twice, and answers stay whole
+export const BLOCK = 4 // rows that are requested together: views that overlap request few rows twice
 
 /**
  * @typedef {import('../source/couch-source.js').Version} Version
@@ -15,7 +15,7 @@ export const BLOCK = 4 // rows that are known together: views that overlap ask f
  */
 
 export class VersionIndex {
-  /** Grows with every change, so that what was worked out from the index can be kept until then. */
+  /** Grows with every change, so that callers can keep results until then. */
   generation = 0
   #limit
   /** @type {Map<string, Entry>} */
@@ -23,33 +23,33 @@ export class VersionIndex {
   #versions = 0
   #clock = 0
 
-  /** @param {{limit?: number}} [options] versions kept; columns that were not used for longest go first */
+  /** @param {{limit?: number}} [options] versions kept; the least recently used columns are dropped first */
   constructor ({ limit = 200000 } = {}) {
     this.#limit = limit
   }
 
   /**
-   * The parts of a view that have to be asked for, as whole blocks, neighbours in one range.
+   * The parts of a view that must be requested, as whole blocks; neighbouring blocks are one range.
    * @param {Column[]} columns
-   * @param {(z: number, x: number, y: number) => boolean} [isAsked] whether a row is on its way already
+   * @param {(z: number, x: number, y: number) => boolean} [isAsked] whether a row was requested already
    * @returns {Column[]}
    */
   missing (columns, isAsked = () => false) {
     const missingColumns = []
     for (const { z, x, y0, y1 } of columns) {
       const knownBlocks = this.#columns.get(key(z, x))?.blocks
-      let open
+      let openRange
       for (let block = Math.floor(y0 / BLOCK); block <= Math.floor(y1 / BLOCK); block++) {
-        if (knownBlocks?.get(block) || isAsked(z, x, block * BLOCK)) open = undefined
-        else if (open) open.y1 = lastRow(z, block)
-        else missingColumns.push(open = { z, x, y0: block * BLOCK, y1: lastRow(z, block) })
+        if (knownBlocks?.get(block) || isAsked(z, x, block * BLOCK)) openRange = undefined
+        else if (openRange) openRange.y1 = lastRow(z, block)
+        else missingColumns.push(openRange = { z, x, y0: block * BLOCK, y1: lastRow(z, block) })
       }
     }
     return missingColumns
   }
 
   /**
-   * Takes in the answer for a range of blocks as `missing` named it.
+   * Adds the answer for a range of blocks that `missing` returned.
    * @param {Column} column @param {Version[]} versions ascending by row
    */
   add ({ z, x, y0, y1 }, versions) {
@@ -59,10 +59,10 @@ export class VersionIndex {
     entry.used = ++this.#clock
     for (let block = Math.floor(y0 / BLOCK); block <= Math.floor(y1 / BLOCK); block++) entry.blocks.set(block, true)
     /** @type {Map<number, Version[]>} */
-    const old = new Map()
+    const oldByRow = new Map()
     for (const [y, list] of entry.tiles) {
       if (y < y0 || y > y1) continue
-      old.set(y, list)
+      oldByRow.set(y, list)
       entry.tiles.delete(y)
       this.#count(entry, -list.length)
     }
@@ -70,7 +70,7 @@ export class VersionIndex {
       const { y } = versions[start]
       for (end = start + 1; end < versions.length && versions[end].y === y;) end++
       const list = timeline(versions.slice(start, end))
-      for (const version of list) keepContent(version, old.get(y) ?? [])
+      for (const version of list) keepContent(version, oldByRow.get(y) ?? [])
       entry.tiles.set(y, list)
       this.#count(entry, list.length)
     }
@@ -78,8 +78,8 @@ export class VersionIndex {
   }
 
   /**
-   * Takes in what is there already of a range of blocks, when more may follow. What is known as a whole is only told
-   * that there is more.
+   * Adds the first versions of a range of blocks, when more may follow. A block that is up to date is only marked as
+   * outdated, if there are new versions.
    * @param {Column} column @param {Version[]} versions ascending by row
    */
   addPart ({ z, x, y0, y1 }, versions) {
@@ -90,15 +90,15 @@ export class VersionIndex {
       const isNew = part.some(version => !this.versions(z, x, version.y).some(other => isSame(other, version)))
       if (knownBlocks?.has(block) && !isNew) continue
       if (!knownBlocks?.get(block)) {
-        const others =
+        const otherVersions =
           this.#rows(rows).filter(({ y, time }) => !part.some(version => version.y === y && version.time === time))
-        this.add(rows, [...part, ...others].sort((a, b) => a.y - b.y))
+        this.add(rows, [...part, ...otherVersions].sort((a, b) => a.y - b.y))
       }
       this.#columns.get(key(z, x))?.blocks.set(block, false)
     }
   }
 
-  /** Whether exactly this is known of a range of blocks. @param {Version[]} versions */
+  /** Whether the index has exactly these versions for a range of blocks. @param {Version[]} versions */
   equals (column, versions) {
     const knownVersions = this.#rows(column)
     return this.missing([column]).length === 0 && knownVersions.length === versions.length &&
@@ -118,7 +118,7 @@ export class VersionIndex {
     return rows
   }
 
-  /** Whether anything is known about a tile, be it that it has no versions. */
+  /** Whether the versions of a tile are known, even if there are none. */
   isKnown (z, x, y) {
     return this.#columns.get(key(z, x))?.blocks.has(Math.floor(y / BLOCK)) ?? false
   }
@@ -152,29 +152,29 @@ export class VersionIndex {
   }
 
   /**
-   * When anything in a view changed, oldest first, with how many tiles and bytes.
+   * The times at which a view changed, oldest first, with the numbers of tiles and bytes.
    * @param {Column[]} columns
    * @returns {Change[]}
    */
   changes (columns) {
     /** @type {Map<string, Change>} */
-    const times = new Map()
+    const changesByTime = new Map()
     for (const versions of this.#tilesIn(columns)) {
       for (const { time, bytes } of versions) {
-        const change = times.get(time)
+        const change = changesByTime.get(time)
         if (change) {
           change.tiles++
           change.bytes += bytes
-        } else times.set(time, { time, tiles: 1, bytes })
+        } else changesByTime.set(time, { time, tiles: 1, bytes })
       }
     }
-    return [...times.values()].sort((a, b) => a.time < b.time ? -1 : 1)
+    return [...changesByTime.values()].sort((a, b) => a.time < b.time ? -1 : 1)
   }
 
   /**
    * The tiles of a view that look different at two times.
    * @param {Column[]} columns
-   * @returns {ChangedTile[]} bytes: of what is to be seen at `to`
+   * @returns {ChangedTile[]} bytes: of the image at `to`
    */
   changedTiles (columns, from, to) {
     const changed = []
@@ -191,36 +191,35 @@ export class VersionIndex {
   /**
    * How often the tiles of a view changed after they first appeared.
    * @param {Column[]} columns
-   * @returns {{z: number, x: number, y: number, changes: number}[]} without tiles that never were
+   * @returns {{z: number, x: number, y: number, changes: number}[]} without tiles that never existed
    */
   changesByTile (columns) {
     return [...this.#tilesIn(columns)].filter(versions => versions.length)
       .map(versions => ({ z: versions[0].z, x: versions[0].x, y: versions[0].y, changes: versions.length - 1 }))
   }
 
-  /** Has a tile asked for again when it is next wanted; until then what is known stays. */
+  /** Marks a tile as outdated: it is requested again when it is next in view. Its known versions stay until then. */
   expire (z, x, y) {
     const entry = this.#columns.get(key(z, x))
     const block = Math.floor(y / BLOCK)
     if (entry?.blocks.has(block)) entry.blocks.set(block, false)
   }
 
-  /** The same for everything. */
+  /** Marks all tiles as outdated. */
   expireAll () {
-    for (const { blocks: known } of this.#columns.values()) for (const block of known.keys()) known.set(block, false)
+    for (const { blocks } of this.#columns.values()) for (const block of blocks.keys()) blocks.set(block, false)
   }
 
   /**
-   * Forgets what was not used for longest, when there is too much; never anything of these columns, which are looked
-   * at.
+   * Drops the least recently used columns if there are too many versions. It keeps these columns, which are in view.
    * @param {Column[]} columns
    */
   trim (columns) {
     if (this.#versions <= this.#limit) return
-    const kept = new Set(columns.map(({ z, x }) => key(z, x)))
+    const columnsInView = new Set(columns.map(({ z, x }) => key(z, x)))
     for (const [name, entry] of [...this.#columns].sort(([, a], [, b]) => a.used - b.used)) {
       if (this.#versions <= this.#limit * 0.8) return
-      if (kept.has(name)) continue
+      if (columnsInView.has(name)) continue
       this.#columns.delete(name)
       this.#versions -= entry.versions
     }
@@ -253,14 +252,14 @@ export class VersionIndex {
   }
 }
 
-// a head that went to the past is another document with the same image, which need not be fetched again: its digest
-// says so, or of a store whose index names none, its length
+// a head that became a past version is another document with the same image, which need not be fetched again. The
+// digest shows this or, if the index of the store has no digests, the length
 function keepContent (version, before) {
-  const same = before.find(({ time }) => time === version.time)
-  if (!same || version.digest) return
-  const isSame = same.bytes === version.bytes && (same.rev === version.rev || (same.current && !version.current))
-  if (isSame) version.content = same.content ?? same.rev
-  if (same.rev === version.rev && same.digest) version.digest = same.digest
+  const old = before.find(({ time }) => time === version.time)
+  if (!old || version.digest) return
+  const hasSameImage = old.bytes === version.bytes && (old.rev === version.rev || (old.current && !version.current))
+  if (hasSameImage) version.content = old.content ?? old.rev
+  if (old.rev === version.rev && old.digest) version.digest = old.digest
 }
 
 const isSame = (a, b) => a.y === b.y && a.time === b.time && a.rev === b.rev

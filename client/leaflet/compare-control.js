@@ -1,5 +1,5 @@
-// Two times, or two layers, of one place in Leaflet: under a handle that wipes from one to the other, faded into each
-// other, or on two maps beside each other.
+// Compares two times or two layers of one place in Leaflet: with a handle that wipes from one to the other, faded into
+// each other, or on two maps beside each other.
 import L from './version.js'
 import { CompareHandle, compareDefaults } from '../timeline/compare-handle.js'
 import { Comparison } from '../timeline/comparison.js'
@@ -37,7 +37,7 @@ export class CompareControl extends Base {
       update: () => this._update()
     })
     this._handle.on('splitchange modechange', (/** @type {any} */ event) => { this.fire(event.type, event) })
-    // a layer that is put on the map later is clipped when it is there
+    // a layer that is added to the map later is clipped then
     this._onLayer = ({ target }) => this._map && this._side === null && this._show(target)
     this._offLayer = ({ target }) => this._whole(target)
   }
@@ -53,8 +53,8 @@ export class CompareControl extends Base {
 
   onAdd (map) {
     L.DomEvent.disableClickPropagation(this._handle.element)
-    // a clip is laid in the pane, which moves under it. Zooming scales what is inside of the layer and leaves the pane
-    // where it is, so that the clip holds while the map flies
+    // a clip is relative to the pane, which the map moves. Zooming scales the content of the layer and leaves the pane
+    // in place, so that the clip stays right during the animation
     map.on(MOVES, this._update, this)
     return this._handle.element
   }
@@ -119,7 +119,7 @@ export class CompareControl extends Base {
     box.remove()
   }
 
-  /** A layer goes to another map; it is neither new nor gone. */
+  /** Moves a layer to another map, without handling it as added or removed. */
   _move (layer, map) {
     this._listen('off', [layer])
     layer.remove()
@@ -153,7 +153,7 @@ export class CompareControl extends Base {
     container.style.clipPath = `polygon(${polygon.join(', ')})`
   }
 
-  /** Neither clipped nor faded. */
+  /** Removes the clip of a layer, and restores its opacity. */
   _whole (layer) {
     const container = layer.getContainer?.()
     if (container) container.style.clipPath = ''

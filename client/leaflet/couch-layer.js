@@ -1,5 +1,5 @@
 // The newest tiles, from plain attachment addresses: an L.TileLayer that knows its layer's document and can follow
-// changes. With `offline` a time engine draws it, as a history layer that always shows the newest versions.
+// changes. With `offline` a time engine draws it, like a history layer that always shows the newest versions.
 import L from './version.js'
 import { tileId } from '../../core/index.js'
 import { engineTiles, startEngine } from './engine-tiles.js'
@@ -49,11 +49,11 @@ export class CouchLayer extends Base {
     super('', options)
     /** title in the layer document; until it was read, the name of the layer @type {string} */
     this.title = options?.layer
-    this._given = new Set(Object.keys(options ?? {})) // what the caller decided stays
+    this._given = new Set(Object.keys(options ?? {})) // options of the caller win over the document
     this._revs = new Map() // id -> newest revision, of tiles that changed while this was on the map
-    this._renewed = new WeakSet() // images that got another source
-    this._turns = new WeakMap() // image -> the last attempt to give it one
-    /** With `offline` the time engine. @type {any} */
+    this._renewed = new WeakSet() // images whose source was replaced
+    this._turns = new WeakMap() // image -> the last attempt to replace its source
+    /** The time engine with `offline`, else a StoreLink. @type {any} */
     this._link = this.options.offline ? this._startEngine(db) : this._startLink(db)
     this.setUrl(this._link.source.template(this.options.layer), true)
   }
@@ -148,7 +148,7 @@ export class CouchLayer extends Base {
     el.src = isDecoded ? url : L.Util.emptyImageUrl
   }
 
-  // a new source is no new tile, which Leaflet would fade in
+  // an image with a new source is no new tile: Leaflet must not fade it in
   _tileReady (coords, error, tile) {
     if (!tile || !this._renewed.has(tile)) return super._tileReady(coords, error, tile)
     if (error || tile.getAttribute('src') === L.Util.emptyImageUrl) return

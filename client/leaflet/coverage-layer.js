@@ -1,4 +1,4 @@
-// Which tiles are on the device, painted over the map: what is there may be shown without a network.
+// Marks the tiles that are on the device, over the map. These tiles can be shown without a network.
 import L from './version.js'
 import { checkLayer } from '../../core/index.js'
 import { gridOf } from '../../core/grids/index.js'
@@ -8,7 +8,7 @@ import { gridMixin, zoomShift } from './grid-mixin.js'
 import { leafletOptions } from './layer-options.js'
 
 const KINDS = ['whole', 'part']
-const PAUSE = 700 // milliseconds between two looks while a download goes on
+const PAUSE = 700 // milliseconds between two reads during a download
 
 export const coverageDefaults = {
   /** @type {string | undefined} name of the layer; required */
@@ -50,9 +50,9 @@ export class CoverageLayer extends Base {
     super(options)
     checkLayer(options?.layer)
     this._offline = offline
-    this._given = new Set(Object.keys(options)) // what the caller decided stays
+    this._given = new Set(Object.keys(options)) // options of the caller win over the document
     this._kinds = new Map()
-    this._due = 0 // when the next look is due, while there is a timer
+    this._due = 0 // when the next read is due, while there is a timer
     this._onChange = ({ layer, area }) => {
       if ((layer ?? area?.layer ?? this.options.layer) === this.options.layer) this._lookSoon(PAUSE)
     }
@@ -85,8 +85,9 @@ export class CoverageLayer extends Base {
   /** @returns {CoverageCounts} how many tiles in view are on the device, whole and in part */
   counts () {
     const counts = { whole: 0, part: 0 }
-    const shown = Object.values(this._tiles ?? {}).filter(({ current }) => current).map(({ el }) => el.dataset.tile)
-    for (const tile of new Set(shown)) { // a wide map shows the world several times
+    const tilesInView = Object.values(this._tiles ?? {}).filter(({ current }) => current)
+      .map(({ el }) => el.dataset.tile)
+    for (const tile of new Set(tilesInView)) { // a wide map shows the world several times
       const kind = this._kinds.get(tile)
       if (kind) counts[kind]++
     }
@@ -99,7 +100,7 @@ export class CoverageLayer extends Base {
     return this
   }
 
-  // the first look at once, another when it has rested
+  // the first read is at once, the next one after a pause
   _lookSoon (pause) {
     if (!this._map) return
     const due = Math.max(performance.now() + (pause && 50), (this._looked ?? -Infinity) + pause)
@@ -119,16 +120,13 @@ export class CoverageLayer extends Base {
     const kinds = await coverageOf(this._offline, this.options.layer, columnsOf(tiles), this._doc)
       .catch(() => undefined)
     this._looked = performance.now()
-    if (!kinds || !this._map || this._turn !== turn) return // closed, or another look has begun
+    if (!kinds || !this._map || this._turn !== turn) return // off the map, or another read has begun
     this._kinds = kinds
     for (const { el } of Object.values(this._tiles)) paint(el, kinds.get(`${el.dataset.tile}`))
     this.fire('coverage', { tiles: this.counts() })
   }
 
-  /**
-   * The layer's document says how deep its tiles go, and how large they are; it comes to the device with the first
-   * area.
-   */
+  /** Reads the layer's document for the zooms and the size of tiles. It comes to the device with the first area. */
   async _readLayer () {
     const { device } = this._offline
     const doc = await Promise.resolve(device.layer(this.options.layer)).catch(() => undefined)
@@ -142,7 +140,7 @@ export class CoverageLayer extends Base {
     this.redraw()
   }
 
-  /** As options of Leaflet: none where the tiles of the layer are elsewhere on this map. */
+  /** The document as options of Leaflet; none if the map has another grid than the layer. */
   _optionsOf (doc) {
     const grid = gridOf(doc)
     this._grid = grid.isWebMercator ? undefined : grid
@@ -155,7 +153,7 @@ export class CoverageLayer extends Base {
     }
   }
 
-  // where the layers of tiles say MAP_GRID, there is nothing to mark
+  // where tile layers report MAP_GRID, there is nothing to mark
   _isValidTile (coords) {
     return !this._isElsewhere && super._isValidTile(coords)
   }

@@ -1,4 +1,4 @@
-// Maps of Leaflet in other coordinate systems than Web Mercator: makes the system of a map for the grid of a layer.
+// Makes the coordinate system of a Leaflet map for a grid other than Web Mercator.
 import L from './version.js'
 import { gridOf } from '../../core/grids/index.js'
 
@@ -14,12 +14,12 @@ export function crs (grid) {
   const { firstZoom, lastZoom, matrices, box: [left, bottom, right, top] } = layerGrid
   const { origin } = matrices[0]
   const { R, distance } = /** @type {any} */ (L.CRS.Earth)
-  layerGrid.toLonLat(origin) // now rather than later, where there is no proj4js
+  layerGrid.toLonLat(origin) // throws now rather than later, if there is no proj4js
   const scaleAt = zoom => {
     const inside = Math.min(Math.max(zoom, firstZoom), lastZoom)
     return 2 ** (zoom - inside) / layerGrid.matrix(inside).cellSize
   }
-  const part = (from, to, value) => Math.log(value / from) / Math.log(to / from)
+  const fraction = (from, to, value) => Math.log(value / from) / Math.log(to / from)
   return /** @type {any} */ ({
     ...L.CRS,
     code: layerGrid.crs,
@@ -42,7 +42,7 @@ export function crs (grid) {
     zoom (scale) {
       let whole = firstZoom
       while (whole < lastZoom && scaleAt(whole + 1) <= scale) whole++
-      return whole + part(scaleAt(whole), scaleAt(whole + 1), scale)
+      return whole + fraction(scaleAt(whole), scaleAt(whole + 1), scale)
     }
   })
 }

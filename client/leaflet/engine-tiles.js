@@ -8,7 +8,7 @@ import { TileView, decodeImage } from './tile-view.js'
 const prototype = /** @type {any} */ (L.GridLayer.prototype)
 
 /**
- * The time engine of a layer with the methods of engineTiles. The layer fires its events.
+ * Makes the time engine of a layer that has the methods of engineTiles. The layer fires the engine's events.
  * @param {any} layer @param {string} db address of the database
  * @param {import('../engine/history-engine.js').EngineOptions & {newestOnly?: boolean}} options see LinkOptions
  */
@@ -19,13 +19,13 @@ export function startEngine (layer, db, options) {
     onReady: () => { if (layer._map) layer._resetView() },
     onTime: () => layer._dropTiles()
   })
-  engine.on(LAYER_EVENTS, (/** @type {any} */ { type, ...about }) => layer.fire(type, about))
+  engine.on(LAYER_EVENTS, (/** @type {any} */ { type, ...fields }) => layer.fire(type, fields))
   engine.on('tileload', (/** @type {any} */ { tile, isFirst }) => {
     if (!isFirst) layer.fire('tileload', { tile: tile.view.el, coords: tile.coords })
   })
   engine.on('tileerror', (/** @type {any} */ { tile, error, isFirst }) => {
     if (!isFirst) return layer.fire('tileerror', { coords: tile.coords, tile: tile.view.el, error })
-    tile.view.el.classList.add('leaflet-tile-loaded') // the mark of a failed tile has to be seen
+    tile.view.el.classList.add('leaflet-tile-loaded') // the mark of a failed tile must be visible
   })
   layer._items = new WeakMap() // element of a tile -> tile of the engine
   layer._engine = engine
@@ -80,7 +80,7 @@ export const engineTiles = /** @type {ThisType<any>} */ ({
     this._engine.setView(columns, () => this._dropTiles())
   },
 
-  // tiles that Leaflet keeps beside the view for later, and that would be wrong or never finished
+  // drops tiles that Leaflet keeps outside the view, and that would show another time or never load
   _dropTiles () {
     for (const [key, { el }] of Object.entries(this._tiles)) {
       const item = this._items.get(el)

@@ -1,5 +1,5 @@
-// What the couch layer and the history layer share, as a mixin of L.GridLayer: the layer's document becomes options of
-// Leaflet.
+// A mixin of L.GridLayer that the couch layer and the history layer share: it turns the layer's document into options
+// of Leaflet.
 import L from './version.js'
 import { TilecouchError, tileRanges } from '../../core/index.js'
 import { gridKey } from '../engine/store-link.js'
@@ -29,7 +29,7 @@ const HIGHEST = 30 // zoom of a map
 const prototype = /** @type {any} */ (L.GridLayer.prototype)
 
 export const gridMixin = /** @type {ThisType<any>} */ ({
-  // bounds over the antimeridian go on beyond 180 degrees, where Leaflet, which wraps tiles, would not find any
+  // bounds over the antimeridian continue beyond 180 degrees: Leaflet wraps tiles, and would find none there
   _tileCoordsToBounds (coords) {
     const tile = prototype._tileCoordsToBounds.call(this, coords)
     if (!this.options.bounds) return tile
@@ -38,7 +38,7 @@ export const gridMixin = /** @type {ThisType<any>} */ ({
       .getEast() ? L.latLngBounds([tile.getSouth(), west], [tile.getNorth(), east]) : tile
   },
 
-  // of another grid, Leaflet knows neither its size nor how a box of degrees lies in it
+  // Leaflet knows neither the size of another grid nor the place of a box of degrees in it
   _isValidTile (coords) {
     if (!this._grid) return prototype._isValidTile.call(this, coords)
     const { x, y } = this._wrapCoords(coords)
@@ -46,7 +46,7 @@ export const gridMixin = /** @type {ThisType<any>} */ ({
       .some(({ x0, x1, y0, y1 }) => x0 <= x && x <= x1 && y0 <= y && y <= y1)
   },
 
-  /** The parts of a zoom that have tiles; nothing for all of Web Mercator. */
+  /** The parts of a zoom that have tiles; undefined for all of Web Mercator. */
   _rangesAt (z) {
     const { _grid: grid, _doc: doc, options } = this
     const isGiven = this._given.has('bounds') && options.bounds
@@ -55,14 +55,14 @@ export const gridMixin = /** @type {ThisType<any>} */ ({
     return (this._ranges[z] ??= bounds ? grid.ranges(bounds, z) : [grid.whole(z)])
   },
 
-  /** The layer's document holds unless an option says otherwise. Throws MAP_GRID on a map in another system. */
+  /** Applies the layer's document, unless options of the caller win. Throws MAP_GRID on a map in another system. */
   _setLayer (doc, before, grid) {
     const { options, _map: map } = this
     let shift
     try {
       shift = doc ? zoomShift(map, doc, grid) : 0
     } finally {
-      // those that are in the wrong places
+      // the tiles are in the wrong places
       if (before && (shift !== this._shift || gridKey(doc) !== gridKey(before))) this._removeAllTiles()
     }
     this._shift = shift
@@ -72,7 +72,7 @@ export const gridMixin = /** @type {ThisType<any>} */ ({
     this.title = doc?.name ?? options.layer
     const attribution = options.attribution
     const layerOptions = doc ? leafletOptions(doc, options.overzoom, grid && { grid, shift }) : {}
-    // a map has no zooms beyond those that its system has resolutions for
+    // a map has no zooms for which its system has no resolution
     const hasResolution = zoom => Boolean(map.options.crs.scale(zoom))
     while (layerOptions.maxZoom > layerOptions.maxNativeZoom && !hasResolution(layerOptions.maxZoom)) {
       layerOptions.maxZoom--
@@ -84,7 +84,7 @@ export const gridMixin = /** @type {ThisType<any>} */ ({
       map.attributionControl?.removeAttribution(attribution)
       map.attributionControl?.addAttribution(options.attribution)
     }
-    map._addZoomLimit(this) // as L.GridLayer does before it knows better
+    map._addZoomLimit(this) // as L.GridLayer does when it is added
   }
 })
 
@@ -92,9 +92,9 @@ export const gridMixin = /** @type {ThisType<any>} */ ({
 const boxOf = bounds => [bounds.getWest(), bounds.getSouth(), bounds.getEast(), bounds.getNorth()]
 
 /**
- * How many zooms those of a map are above those of a layer. Throws MAP_GRID if its tiles are elsewhere on this map.
+ * The zoom of a map minus the zoom of a layer for the same tiles. Throws MAP_GRID if the tiles do not fit the map.
  * @param {any} map @param {import('../engine/store-link.js').LayerDocument} doc
- * @param {import('../engine/store-link.js').Grid} [grid] none for Web Mercator
+ * @param {import('../engine/store-link.js').Grid} [grid] undefined for Web Mercator
  */
 export function zoomShift ({ options: { crs: mapCrs } }, doc, grid) {
   const { layer, tileSize = 256, minzoom = grid?.firstZoom ?? 0, maxzoom = grid?.lastZoom } = doc
@@ -106,15 +106,15 @@ export function zoomShift ({ options: { crs: mapCrs } }, doc, grid) {
   }
   const isSameSystem = mapCrs.code === grid.crs || (grid.inDegrees && mapCrs.code === 'EPSG:4326')
   if (!isSameSystem) fail(`is in ${mapCrs.code ?? 'a system without a code'}`)
-  const fits = (zoom, z) => {
+  const isAligned = (zoom, z) => {
     const { origin: [left, top], span: [width, height], columns, rows } = grid.matrix(z)
     const place = (x, y) => mapCrs.transformation.transform(L.point(x, y), mapCrs.scale(zoom))
     const [first, last] = [place(left, top), place(left + columns * width, top - rows * height)]
     return [first.x, first.y, last.x - columns * tileSize, last.y - rows * tileSize].every(off => Math.abs(off) < 1)
   }
   const zooms = Array.from({ length: HIGHEST + 1 }, (_, zoom) => zoom)
-  const shift = zooms.findIndex(zoom => fits(zoom, minzoom)) - minzoom
-  const fault = zooms.slice(minzoom, /** @type {number} */ (maxzoom) + 1).find(z => !fits(z + shift, z))
+  const shift = zooms.findIndex(zoom => isAligned(zoom, minzoom)) - minzoom
+  const fault = zooms.slice(minzoom, /** @type {number} */ (maxzoom) + 1).find(z => !isAligned(z + shift, z))
   if (fault !== undefined) fail(`has other resolutions or another origin at zoom ${fault}`)
   grid.useProjection({
     forward ([lng, lat]) {

@@ -36,7 +36,7 @@ export class HistoryLayer extends Base {
   /** @param {string} db address of the database @param {HistoryLayerOptions} options */
   constructor (db, options) {
     super(options)
-    this._given = new Set(Object.keys(options ?? {})) // what the caller decided stays
+    this._given = new Set(Object.keys(options ?? {})) // options of the caller win over the document
     /** its time engine @readonly */
     this.history = startEngine(this, db, this.options)
     /** title in the layer document; until it was read, the name of the layer @type {string} */

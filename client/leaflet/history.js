@@ -1,4 +1,4 @@
-// One map with its history and nothing else: what `import … from 'tilecouch-client/history'` gives.
+// The exports of `tilecouch-client/history`: one map with its history, and nothing else.
 export { TilecouchError } from '../../core/index.js'
 export { Clock, clock } from '../engine/clock.js'
 export { HistoryLayer, historyLayer } from './history-layer.js'

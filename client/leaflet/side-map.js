@@ -1,9 +1,9 @@
-// A second map over a half of another one. It shows the same place, and each follows the other.
+// A second map over one half of the main map. It shows the same place, and each map follows the other.
 import L from './version.js'
 
 const HIGHEST = 30 // zoom
 
-/** Over the left half; over the upper one where the map is higher than wide. */
+/** It lies over the left half, or over the upper half if the main map is higher than wide. */
 export class SideMap {
   #main
   /** @type {any} the map that is being followed at the moment */
@@ -13,7 +13,8 @@ export class SideMap {
 
   /**
    * @param {any} main @param {HTMLElement} box over the half, in the container of the main map
-   * @param {() => {left: number, right: number, bottom: number}} padding pixels of the main map under something
+   * @param {() => {left: number, right: number, bottom: number}} padding pixels at the edges of the main map that
+   *   something covers
    */
   constructor (main, box, padding) {
     this.#main = main
@@ -25,14 +26,14 @@ export class SideMap {
       crs, zoomControl: false, trackResize: false, zoomAnimation, fadeAnimation, keyboard, zoomSnap, zoomDelta,
       minZoom: 0, maxZoom: HIGHEST
     })
-    // not its layers limit it: where they end they are not seen, as beside others on one map
+    // the zooms of the main map limit it, not those of its own layers
     Object.assign(this.map, { getMinZoom: () => main.getMinZoom(), getMaxZoom: () => main.getMaxZoom() })
     this.map.attributionControl.setPrefix(false)
     this.align()
     this.#follow(main, this.map, 1)
     this.#follow(this.map, main, -1)
     main.on('resize', this.align, this)
-    // a place is a place, whichever map shows it
+    // a click on either map is a click of the main map
     this.map.on('click', ({ latlng, originalEvent }) => main.fire('click', {
       latlng, originalEvent, layerPoint: main.latLngToLayerPoint(latlng),
       containerPoint: main.latLngToContainerPoint(latlng)
@@ -45,7 +46,7 @@ export class SideMap {
     return y > x
   }
 
-  /** The second map shows what the other half of the main one does. */
+  /** Makes the second map show the place of the other half of the main map. */
   align () {
     const main = this.#main
     this.#lead(main, () => {
@@ -74,7 +75,7 @@ export class SideMap {
     return map.unproject(map.project(center, zoom).add(this.shift.multiplyBy(sign)), zoom)
   }
 
-  /** What the follower does meanwhile is not followed back. */
+  /** Runs a move of a map. The moves of its follower are not followed back. */
   #lead (map, move) {
     if (this.#leader) return
     this.#leader = map
@@ -90,12 +91,12 @@ export class SideMap {
       leader.on(events, listener)
       this.#stop.signal.addEventListener('abort', () => leader.off(events, listener), { once: true })
     }
-    const set = animate => this.#lead(
+    const moveFollower = animate => this.#lead(
       leader, () => follower.setView(this.#opposite(leader, sign), leader.getZoom(), { animate })
     )
-    // while fingers zoom, the other one waits for the end: it would drop its tiles at each step
-    on('move', () => { if (leader.getZoom() === follower.getZoom()) set(false) })
-    on('moveend', () => set(false))
+    // during a pinch the follower waits for the end: it would drop its tiles at each step
+    on('move', () => { if (leader.getZoom() === follower.getZoom()) moveFollower(false) })
+    on('moveend', () => moveFollower(false))
     on('zoomanim', ({ center, zoom }) => {
       if (follower._animatingZoom) return // it follows already, or leads
       this.#lead(leader, () => follower.setView(this.#opposite(leader, sign, center, zoom), zoom, { animate: true }))

@@ -1,13 +1,13 @@
 // One tile on the page: a box with at most one image, or two while one fades into the other.
 
 /**
- * An image that is ready to be painted. Its object URL is gone again before anybody sees it: nothing is left to revoke.
+ * Decodes an image, so that it is ready to be painted. Its object URL is revoked at once.
  * @returns {Promise<HTMLImageElement>}
  */
 export async function decodeImage (blob) {
   const image = document.createElement('img')
   image.alt = ''
-  image.decoding = 'sync' // when it is put in, it is painted in the same frame
+  image.decoding = 'sync' // it is painted in the frame in which it is inserted
   const url = URL.createObjectURL(blob)
   image.src = url
   try {
@@ -51,7 +51,7 @@ export class TileView {
       before.remove()
       return
     }
-    // added up, both together are as opaque as each of them: nothing behind shines through in the middle
+    // with plus-lighter both images together are as opaque as one: the background does not shine through
     for (const part of [before, image]) if (part) part.style.mixBlendMode = 'plus-lighter'
     this.el.style.isolation = 'isolate'
     image?.animate({ opacity: [0, 1] }, { duration: fade })
@@ -66,7 +66,7 @@ export class TileView {
     this.el.classList.toggle('tilecouch-failed', failed)
   }
 
-  /** @param {boolean} isFromDevice what it shows is on the device */
+  /** @param {boolean} isFromDevice its image is on the device */
   note (isFromDevice) {
     this.el.classList.toggle('tilecouch-on-device', isFromDevice)
   }

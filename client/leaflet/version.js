@@ -1,5 +1,5 @@
-// Leaflet, if it is one that the layers and controls can extend. They import it from here, so that another one gives a
-// clear error before any class is made of it.
+// Exports Leaflet after a check of its version. The layers and controls import it from here, so that an unsupported
+// version gives a clear error before a class extends it.
 import L from 'leaflet'
 import { TilecouchError } from '../../core/errors.js'
 

@@ -1,5 +1,5 @@
-// Two times, or two layers, of one place in MapLibre: a second map lies over the first one, of which it shows what is
-// left of a handle, or as much as the handle fades it in. It follows the first map frame by frame.
+// Compares two times or two layers of one place in MapLibre. A second map lies over the first one and shows the left
+// side: cut at a handle, or faded by it. It follows the first map frame by frame.
 import { Map as MapLibreMap } from 'maplibre-gl'
 import { Emitter } from '../engine/emitter.js'
 import { CompareHandle } from '../timeline/compare-handle.js'
@@ -14,20 +14,20 @@ import { isOurs } from './sources.js'
  * @typedef {HistoryLayer | HistoryLayer[] | null} Side
  */
 
-/** Knows the methods of what it holds: delegate() below adds them. @type {new () => CompareHandle} */
+/** Declares the methods of CompareHandle, which delegate() below adds. @type {new () => CompareHandle} */
 const Held = /** @type {any} */ (Object)
 
-/** Two sides of a map: under a swipe handle, or faded into each other. */
+/** Compares two sides of a map: with a swipe handle, or by fading. */
 export class CompareControl extends Held {
   /** @type {MapLibreMap | null} */
   #map = null
-  /** over it @type {MapLibreMap | null} */
+  /** the map over it @type {MapLibreMap | null} */
   #upper = null
   #box = element('div', { class: 'tilecouch-compare-upper' })
   #place = element('div', { hidden: true }) // MapLibre puts it into a corner
 
   /**
-   * @param {Side} left it is shown by the upper map alone @param {Side} right
+   * @param {Side} left shown only by the upper map @param {Side} right
    * @param {CompareControlOptions} [options] `mode`: 'swipe' or 'fade'
    */
   constructor (left, right, options) {
@@ -85,12 +85,13 @@ export class CompareControl extends Held {
     }
   }
 
-  /** That of the map, without the layers that come from a store. */
+  /** The style of the map, without the layers that come from a store. */
   #style () {
     const mapStyle = /** @type {MapLibreMap} */ (this.#map).getStyle()
     const { sources, layers, terrain, ...style } = mapStyle ?? { version: 8, sources: {}, layers: [] }
-    const kept = Object.fromEntries(Object.entries(sources).filter(([, source]) => !isOurs(source)))
-    return { ...style, sources: kept, layers: layers.filter(layer => !('source' in layer) || layer.source in kept) }
+    const otherSources = Object.fromEntries(Object.entries(sources).filter(([, source]) => !isOurs(source)))
+    const otherLayers = layers.filter(layer => !('source' in layer) || layer.source in otherSources)
+    return { ...style, sources: otherSources, layers: otherLayers }
   }
 
   #restyle = () => { this.#upper?.setStyle(this.#style()) }

@@ -7,15 +7,15 @@ import { owners, register, sourceOf } from './sources.js'
 
 export const historyDefaults = {
   ...engineDefaults,
-  /** @type {string | undefined} of its source and its layer in the style; the name of the layer unless given */
+  /** @type {string | undefined} id of its source and its layer in the style; default: the name of the layer */
   id: undefined,
-  /** @type {string | undefined} the layer of the style below which it is put; above all of them unless given */
+  /** @type {string | undefined} the layer of the style below which it is put; default: above all layers */
   before: undefined,
   /** @type {Record<string, any>} paint properties of its layer in the style, for images: `raster-opacity`, … */
   paint: {},
   /**
-   * @type {any[] | undefined} for vector tiles: layers of a style, without `source`; those of the default style unless
-   * given
+   * @type {any[] | undefined} for vector tiles: layers of a style, without `source`; default: those of the default
+   *   style
    */
   layers: undefined,
   /** @type {'light' | 'dark'} of the default style */
@@ -37,19 +37,19 @@ export const historyDefaults = {
 const Base = /* @__PURE__ */ withHistoryMethods(class {}, `${METHODS} on once off`)
 
 /**
- * The map as it was. Shows for every tile its version as of the clock's time; a step of the clock asks only for what
- * differs, and all tiles change in one frame. `on`, `once` and `off` listen to its events.
+ * Shows every tile as of the clock's time. A step of the clock requests only the tiles that differ, and all tiles
+ * change in one frame. `on`, `once` and `off` listen to its events.
  */
 export class HistoryLayer extends Base {
   /** the map that it is on @type {MapLibreMap | null} */
   map = null
-  /** of its layers in the style @type {string[]} */
+  /** ids of its layers in the style @type {string[]} */
   layerIds = []
-  /** @type {any} that MapLibre has at present */
+  /** @type {any} the source that MapLibre has at present */
   #source = null
-  /** names what the source is made of */
+  /** key of the fields from which the source was made */
   #sourceKey = ''
-  #isPutting = false
+  #isAdding = false
   /** @type {{doc: any, layers: any[]} | undefined} layers of the default style */
   #defaults
   #name = `layer-${++count}`
@@ -68,28 +68,28 @@ export class HistoryLayer extends Base {
         const { id, crs } = grid
         throw new TilecouchError('MAP_GRID', { layer: doc?.layer, grid: id, crs, why: 'is in Web Mercator' })
       },
-      onReady: () => this.#put(),
+      onReady: () => this.#addToStyle(),
       onTime: () => this.#refresh(),
       paint: () => this.#refresh()
     })
-    /** the one given to it, or its own @readonly @type {import('../engine/clock.js').Clock} */
+    /** the option `clock`, or its own clock @readonly @type {import('../engine/clock.js').Clock} */
     this.clock = this.history.clock
-    /** of its source in the style @readonly @type {string} */
+    /** id of its source in the style @readonly @type {string} */
     this.sourceId = this.options.id ?? this.options.layer
   }
 
-  /** @returns {string} of the layer's document; until that is there the layer's name */
+  /** @returns {string} the title in the layer's document; until it was read, the layer's name */
   get title () {
     return this.history.title
   }
 
-  /** The first of its layers in the style, or the one that will be. */
+  /** The id of its first layer in the style, also before it is there. */
   get layerId () {
     return this.layerIds[0] ?? this.sourceId
   }
 
   /**
-   * Puts it on a map, as soon as the map has a style. It stays there when the style becomes another.
+   * Puts the layer on a map, as soon as the map has a style. It stays there when the style changes.
    * @param {MapLibreMap} map
    */
   addTo (map) {
@@ -97,16 +97,16 @@ export class HistoryLayer extends Base {
     this.map = map
     register()
     owners.set(this.#name, this)
-    map.on('style.load', this.#put)
+    map.on('style.load', this.#addToStyle)
     map.on('remove', this.#forget)
     this.history.start()
     return this
   }
 
-  /** Takes it off its map. */
+  /** Takes the layer off its map. */
   remove () {
     if (!this.map) return this
-    this.#take()
+    this.#removeFromStyle()
     this.#forget()
     return this
   }
@@ -123,26 +123,26 @@ export class HistoryLayer extends Base {
   }
 
   #forget = () => {
-    this.map?.off('style.load', this.#put)
+    this.map?.off('style.load', this.#addToStyle)
     this.map?.off('remove', this.#forget)
     this.map = null
     owners.delete(this.#name)
     this.history.stop()
   }
 
-  #put = () => {
+  #addToStyle = () => {
     const { map, history: { doc, isReady } } = this
-    if (!map || !isReady || (map.style && !map.getStyle())) return // the style is not there yet
+    if (!map || !isReady || (map.style && !map.getStyle())) return // the style is not loaded yet
     const key = `${gridKey(doc)} ${doc?.format} ${doc?.attribution}`
-    if (key !== this.#sourceKey) this.#take()
+    if (key !== this.#sourceKey) this.#removeFromStyle()
     this.#sourceKey = key
     const { before, paint, layers, theme } = this.options
     const isVector = doc?.format === 'pbf'
     if (isVector && !layers && this.#defaults?.doc !== doc) return void this.#readDefaults(doc, theme)
-    if (this.#isPutting || (map.style && map.getSource(this.sourceId))) return
-    this.#isPutting = true // a map without a style gets one now, and says so
+    if (this.#isAdding || (map.style && map.getSource(this.sourceId))) return
+    this.#isAdding = true // a map without a style gets one now, and fires style.load
     map.addSource(this.sourceId, /** @type {any} */ (sourceOf(this.#name, isVector)))
-    this.#isPutting = false
+    this.#isAdding = false
     const image = { type: 'raster', paint: { 'raster-fade-duration': 0, ...paint } }
     const styleLayers = isVector ? layers ?? this.#defaults?.layers ?? [] : [image]
     this.layerIds = styleLayers.map(({ id }, index) => id ?? (index ? `${this.sourceId}-${index}` : this.sourceId))
@@ -152,15 +152,15 @@ export class HistoryLayer extends Base {
     })
   }
 
-  /** Pages that bring a style do not load this. */
+  /** Loads the layers of the default style, which pages with their own layers do not need. */
   async #readDefaults (doc, theme) {
     const { defaultStyle } = await import('../../core/style.js')
     const layers = defaultStyle(doc, { theme })?.layers.filter(({ type }) => type !== 'background') ?? []
     this.#defaults = { doc, layers: layers.map(layer => ({ ...layer, id: `${this.sourceId}/${layer.id}` })) }
-    this.#put()
+    this.#addToStyle()
   }
 
-  #take () {
+  #removeFromStyle () {
     const map = /** @type {MapLibreMap} */ (this.map)
     if (!map.style || !map.getSource(this.sourceId)) return
     for (const id of this.layerIds) if (map.getLayer(id)) map.removeLayer(id)

@@ -1,4 +1,4 @@
-// History in MapLibre GL JS: what `import … from 'tilecouch-client/maplibre'` gives.
+// The exports of `tilecouch-client/maplibre`: history in MapLibre GL JS.
 export * from './history.js'
 export { Player, player } from '../timeline/player.js'
 export { Timeline } from '../timeline/timeline.js'

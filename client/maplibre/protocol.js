@@ -1,4 +1,4 @@
-// Addresses of a store in styles, as stored styles have them:
+// Makes addresses of a store work in styles, as stored styles have them:
 //   couch://osm@2024                    the TileJSON of the layer `osm` as of the end of 2024
 //   couch://osm@2024/{z}/{x}/{y}.pbf    its tiles
 //   couch://styles/osm@TIME/NAME        a file of a stored style
@@ -16,15 +16,15 @@ const FILE = /^styles\/([^@/]+)@([^/]+)\/(.+)$/ // layer, time, name
  * tiles are compressed, so that plain addresses of them do not work there.
  * @param {string} db address of the database
  * @param {{fetchOptions?: RequestInit, offline?: OfflineStore}} [options] fetchOptions: for every request, as fetch
- *   takes them; offline: what the device has is not asked for
+ *   takes them; offline: files on the device are not requested
  */
 export function couchProtocol (db, { fetchOptions, offline } = {}) {
-  const served = `${db.replace(/\/+$/, '')}/_design/tiles/_rewrite/`
+  const base = `${db.replace(/\/+$/, '')}/_design/tiles/_rewrite/`
   addProtocol(SCHEME, async ({ url, type }, { signal }) => {
     const name = url.slice(`${SCHEME}://`.length)
     const isTileJson = !name.includes('/')
     const local = offline && await onDevice(offline, decodeURI(name), signal)
-    const content = local ?? await read(`${served}${name}${isTileJson ? '.json' : ''}`, { ...fetchOptions, signal })
+    const content = local ?? await read(`${base}${name}${isTileJson ? '.json' : ''}`, { ...fetchOptions, signal })
     if (type !== 'json') return { data: await inflate(content) }
     const json = JSON.parse(await content.text())
     if (!isTileJson) return { data: json }
@@ -42,11 +42,11 @@ async function read (address, init) {
   return response.blob()
 }
 
-/** @param {OfflineStore} offline @returns {Promise<Blob | undefined>} nothing if the device does not have it */
+/** @param {OfflineStore} offline @returns {Promise<Blob | undefined>} undefined if the device does not have it */
 async function onDevice (offline, name, signal) {
   const { device } = offline
-  const [, ofStyle = '', at = '', file = ''] = FILE.exec(name) ?? []
-  if (file) return device.styleFile(ofStyle, at, file)
+  const [, styledLayer = '', styleTime = '', file = ''] = FILE.exec(name) ?? []
+  if (file) return device.styleFile(styledLayer, styleTime, file)
   const [, layer = '', time, ...place] = TILE.exec(name) ?? []
   if (!layer) {
     const doc = await device.layer(name.replace(/@.*/, '')).catch(() => undefined)
@@ -61,7 +61,7 @@ async function onDevice (offline, name, signal) {
 }
 
 /**
- * The bytes of a tile as MapLibre takes them: not compressed, which stored vector tiles usually are.
+ * The uncompressed bytes of a tile, which MapLibre needs. Stored vector tiles usually are compressed.
  * @param {Blob} blob @returns {Promise<ArrayBuffer>}
  */
 export async function inflate (blob) {

@@ -1,6 +1,6 @@
 // The two kinds of sources that MapLibre draws a history from: images and vector tiles. MapLibre asks them for tiles,
-// as it asks its own, and each answers with what the time engine shows there. A step of the clock changes all its tiles
-// between two frames: images are decoded, and vector tiles are parsed, before that.
+// as it asks its own sources, and each answers with the picture that the time engine chose. A step of the clock changes
+// all tiles between two frames: images are decoded and vector tiles are parsed before.
 import { RasterTileSource, VectorTileSource, addProtocol, addSourceType, getVersion } from 'maplibre-gl'
 import { TilecouchError, tileRanges } from '../../core/index.js'
 import { decodeBitmap } from '../engine/layer-methods.js'
@@ -26,14 +26,17 @@ const VECTOR_SIZE = 512 // pixels: the only one that MapLibre knows for vector t
  * @typedef {import('./history-layer.js').HistoryLayer} HistoryLayer
  */
 
-/** The layers of the page by the name that is in the description of their sources. @type {Map<string, HistoryLayer>} */
+/** The layers of the page, by the names in the descriptions of their sources. @type {Map<string, HistoryLayer>} */
 export const owners = new Map()
 
-/** What the addresses lead to that are being asked for. @type {Map<string, () => ImageBitmap | ArrayBuffer>} */
+/**
+ * The answers to the requests under way, by the number in the address.
+ * @type {Map<string, () => ImageBitmap | ArrayBuffer>}
+ */
 const answers = new Map()
 let count = 0
 
-/** An address for the time of one request, in the place of a template of tiles. */
+/** Publishes an answer at an address for one request. The address takes the place of a template of tiles. */
 function publish (answer) {
   const number = String(++count)
   answers.set(number, answer)
@@ -64,7 +67,7 @@ const withHistory = Base => class extends Base {
     this.tiles = []
     /** @type {Map<any, Entry>} MapLibre's tile -> ours */
     this._entries = new Map()
-    /** asked for in this moment @type {{z: number, x: number, y: number}[]} */
+    /** tiles that MapLibre asked for since the last microtask @type {{z: number, x: number, y: number}[]} */
     this._wanted = []
     this._ranges = new Map()
   }
@@ -94,7 +97,7 @@ const withHistory = Base => class extends Base {
     for (const sourceDataType of ['metadata', 'content']) this.fire('data', { dataType: 'source', sourceDataType })
   }
 
-  /** Asked of every tile of the view, whenever MapLibre looks at it. */
+  /** MapLibre calls it for every tile in view, whenever it updates the view. */
   hasTile (tileID) {
     const place = this._placeOf(tileID)
     if (!this._isWithin(place)) return false
@@ -131,8 +134,8 @@ const withHistory = Base => class extends Base {
   }
 
   /**
-   * MapLibre empties its store of tiles that are out of view, which are of another time, and looks again at those that
-   * it draws. Nothing is loaded by that.
+   * Makes MapLibre drop its tiles out of view, which are of another time, and ask again for the tiles that it draws.
+   * This loads nothing.
    */
   _refresh () {
     this._isRefreshing = true
@@ -163,7 +166,7 @@ const withHistory = Base => class extends Base {
     entry.isPainted = true
   }
 
-  /** A tile that is drawn is asked for again. */
+  /** Answers when MapLibre asks again for a tile that it draws. */
   _again (entry) {
     entry.tile.state = 'loaded'
     const { isChanged } = entry
@@ -171,7 +174,7 @@ const withHistory = Base => class extends Base {
     return Promise.resolve(isChanged ? undefined : { unmodified: true })
   }
 
-  /** Of the layer: of a vector tile that MapLibre enlarges only in part, the one that is stored. */
+  /** The tile of the layer. MapLibre enlarges parts of a vector tile: for these, the stored tile. */
   _placeOf ({ canonical: { z, x, y } }) {
     const up = Math.max(0, z - this.maxzoom)
     return { z: z - up, x: x >> up, y: y >> up }
@@ -184,7 +187,7 @@ const withHistory = Base => class extends Base {
   }
 }
 
-/** Draws images: each is a texture, which a step gives other pixels. */
+/** Draws images. Each tile has a texture, and a step replaces its pixels. */
 class ImageSource extends withHistory(RasterTileSource) {
   /** @param {Blob} blob @param {import('../engine/resolve.js').Picture} picture */
   decode (blob, picture) {
@@ -200,7 +203,7 @@ class ImageSource extends withHistory(RasterTileSource) {
   }
 
   async _paint (entry) {
-    entry.image ??= emptyImage() // it failed
+    entry.image ??= emptyImage() // the tile failed
     const { tile } = entry
     tile.texture ??= this.map.painter.getTileTexture(entry.image.width)
     const sent = tile.texture ? null : await this._makeTexture(entry)
@@ -208,7 +211,7 @@ class ImageSource extends withHistory(RasterTileSource) {
     else if (!tile.aborted) this._upload(entry)
   }
 
-  /** MapLibre itself has to, and is given the image as the answer to a request. @returns {Promise<ImageBitmap>} */
+  /** Lets MapLibre make the texture: it gets the image as the answer to a request. @returns {Promise<ImageBitmap>} */
   async _makeTexture (entry) {
     /** @type {any} */
     let sent
@@ -228,14 +231,14 @@ class ImageSource extends withHistory(RasterTileSource) {
     this._forget(entry)
   }
 
-  /** The image is on the graphics card, or not wanted any more. */
+  /** Frees an image that is on the graphics card, or not needed any more. */
   _forget (entry) {
     if (entry.image !== empty) entry.image?.close()
     entry.image = null
   }
 }
 
-/** @type {ImageBitmap | undefined} what a tile without an image shows */
+/** @type {ImageBitmap | undefined} shown by a tile without an image */
 let empty
 
 function emptyImage () {
@@ -255,7 +258,7 @@ class VectorSource extends withHistory(VectorTileSource) {
     const parsed = turn.then(() => entry.target === target ? this._parse(entry, bytes) : null)
     entry.turn = parsed.catch(() => {})
     const image = await parsed
-    return image ? { ...image, blob } : new Promise(() => {}) // nobody waits for it any more
+    return image ? { ...image, blob } : new Promise(() => {}) // never resolves: the tile has another target now
   }
 
   _show (entry, image) {
@@ -276,7 +279,7 @@ class VectorSource extends withHistory(VectorTileSource) {
     else if (image) image.data = null // it is in the tile now
   }
 
-  /** The style changed: what is shown is parsed again for its layers. */
+  /** The style changed: parses the shown tile again for the new layers. */
   loadTile (tile) {
     const entry = this._entries.get(tile)
     if (!entry || this._isRefreshing) return super.loadTile(tile)
@@ -296,8 +299,8 @@ class VectorSource extends withHistory(VectorTileSource) {
     const { tile, look } = entry
     const { tiles, withdraw } = publish(() => bytes)
     let data
-    tile.loadVectorData = (...loaded) => { data = loaded }
-    tile.actor = undefined // else the worker would parse again what it has
+    tile.loadVectorData = (...parameters) => { data = parameters }
+    tile.actor = undefined // otherwise the worker would parse its old data again
     try {
       await VectorTileSource.prototype.loadTile.call(Object.create(this, {
         tiles: { value: tiles }, dispatcher: { value: sameWorker(this.dispatcher, entry) }
@@ -317,7 +320,7 @@ class VectorSource extends withHistory(VectorTileSource) {
   _forget () {}
 }
 
-/** A tile stays with its worker, which drops what it had of it. */
+/** Keeps a tile with one worker, so that the worker drops its old data. */
 const sameWorker = (dispatcher, entry) => Object.create(dispatcher, Object.fromEntries(
   ['getActor', 'getReadyActor'].map(name => [name, { value: () => (entry.actor ??= dispatcher[name]()) }])
 ))

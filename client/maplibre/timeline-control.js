@@ -7,7 +7,7 @@ import { TIMELINE_FIELDS, Timeline, timelineDefaults } from '../timeline/timelin
 export const timelineControlDefaults = {
   /** @type {import('maplibre-gl').ControlPosition} at the bottom or at the top: along that edge of the map */
   position: 'bottom-left',
-  /** @type {HTMLElement | null} an element to be in instead of the map */
+  /** @type {HTMLElement | null} element that contains it, instead of the map */
   container: null,
   ...timelineDefaults
 }
@@ -17,10 +17,10 @@ export const timelineControlDefaults = {
  * @typedef {Partial<typeof timelineControlDefaults>} TimelineControlOptions
  */
 
-/** Knows the methods of what it holds: delegate() below adds them. @type {new () => Timeline} */
+/** Declares the methods of Timeline, which delegate() below adds. @type {new () => Timeline} */
 const Held = /** @type {any} */ (Object)
 
-/** When the view of the map changed, and the way through it: a `Timeline` along an edge of the map. */
+/** A `Timeline` along an edge of the map. */
 export class TimelineControl extends Held {
   /** @param {HistoryLayer | HistoryLayer[]} layers several share a clock @param {TimelineControlOptions} [options] */
   constructor (layers, options) {

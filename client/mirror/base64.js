@@ -9,8 +9,8 @@ export const fromBase64 = text => Uint8Array.from(atob(text), character => chara
 export function toBase64 (bytes) {
   if (bytes.toBase64) return bytes.toBase64() // browsers of 2025 on
   const pieces = []
-  for (let at = 0; at < bytes.length; at += PIECE) {
-    pieces.push(btoa(String.fromCharCode(...bytes.subarray(at, at + PIECE))))
+  for (let offset = 0; offset < bytes.length; offset += PIECE) {
+    pieces.push(btoa(String.fromCharCode(...bytes.subarray(offset, offset + PIECE))))
   }
   return pieces.join('')
 }
@@ -25,8 +25,8 @@ export const unpack = docs => Promise.all(docs.map(async doc => {
     .filter(([, { encoding, data }]) => encoding === 'gzip' && data instanceof Uint8Array)
   if (!packed.length) return doc
   const attachments = { ...doc._attachments }
-  for (const [name, { encoding, encoded_length: length, data, ...about }] of packed) {
-    attachments[name] = { ...about, data: await gunzip(data) }
+  for (const [name, { encoding, encoded_length: length, data, ...fields }] of packed) {
+    attachments[name] = { ...fields, data: await gunzip(data) }
   }
   return { ...doc, _attachments: attachments }
 }))

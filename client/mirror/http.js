@@ -1,4 +1,4 @@
-// The CouchDB client (core/couch/client.js) for browsers, over fetch, and a store as a side of a replication.
+// The CouchDB client (core/couch/client.js) for browsers, over fetch, and a store as a peer of a replication.
 import { raceAbort } from '../../core/promises.js'
 import { CouchClient } from '../../core/couch/client.js'
 import { TilecouchError } from '../../core/index.js'
@@ -106,13 +106,13 @@ async function readAll (response, most, onPiece) {
 
 /** @type {import('../../core/mirror/peer.js').Codec} */
 export const codec = {
-  // a device may keep a tile for months: no wrong byte may get there
+  // a device may keep a tile for months, so that its bytes must be right
   check: docs => checkDigests(docs, data => digestOf(typeof data === 'string' ? fromBase64(data) : data))
 }
 
 /**
- * A store that a mirror reads from and writes nothing to, not even a checkpoint: thousands of devices would leave one
- * each, most may not, and a browser that asks whether it may fills the console with errors.
+ * A store that a mirror only reads: it writes no checkpoint there. Thousands of devices would leave one each, most may
+ * not write, and each refused write would put an error into the console of the browser.
  */
 export class ReadOnlyPeer extends CouchPeer {
   async getLocal () {

@@ -1,11 +1,11 @@
-// Copies a store, all of it or a part, into the browser's PouchDB, or from there to a store: many tiles in one request,
-// and the same documents, revisions and attachments as PouchDB.replicate writes. The page passes its PouchDB.
+// Copies a store or a part of it into the browser's PouchDB, or from there to a store. One request has many tiles. It
+// writes the same documents, revisions and attachments as PouchDB.replicate. The page passes its PouchDB.
 import { TilecouchError, parseArea, parseZooms } from '../../core/index.js'
 import { CouchPeer, Replication, Selection, visiblePastOf } from '../../core/mirror/index.js'
 import { HttpCouch, ReadOnlyPeer, codec } from './http.js'
 import { PouchPeer, whileOpen } from './pouch-peer.js'
 
-/** Less at once than in Node: the rest of the page needs the browser as well. */
+/** Lower limits than in Node: the rest of the page needs the browser as well. */
 const mirrorLimits = {
   page: 1000, // changes read at once
   concurrency: 3 // batches under way: a browser opens six connections to a server, and the map needs some
@@ -19,10 +19,10 @@ const LIVE_RETRIES = 1 // of a request: a live mirror reports soon that the stor
  * @property {import('../../core/grid.js').Bbox | string} [bbox] only tiles that touch it: west, south, east, north
  * @property {object} [polygon] only tiles that touch it: GeoJSON
  * @property {import('../../core/grid.js').Zooms | string | number} [zooms] only these: `0-14`
- * @property {boolean} [current] without the past
- * @property {string | Date} [since] of the past, only versions that were still visible then, and later ones
- * @property {boolean} [live] goes on until the signal
- * @property {boolean} [dryRun] counts what is missing, and writes nothing
+ * @property {boolean} [current] copy no past versions
+ * @property {string | Date} [since] copy only past versions that were still visible then, and later ones
+ * @property {boolean} [live] follow changes until the signal aborts
+ * @property {boolean} [dryRun] count the missing documents, and write nothing
  * @property {RequestInit} [fetchOptions] for every request, as fetch takes them
  * @property {AbortSignal} [signal]
  * @property {(status: MirrorStatus) => void} [onProgress]
@@ -79,7 +79,7 @@ export class Mirror {
 
   /**
    * Resolves when the target has everything; a live mirror rejects with ABORTED on the signal. Another mirror between
-   * the same stores goes on where this one was.
+   * the same stores continues where this one ended.
    * @returns {Promise<MirrorStatus>}
    */
   run () {
@@ -87,7 +87,7 @@ export class Mirror {
   }
 }
 
-/** Whether a side is a PouchDB. One that opens a URL is slower than the URL itself, and refused. */
+/** Whether a side is a PouchDB. A PouchDB that opens a URL is refused: the URL itself is faster. */
 function isPouch (side) {
   if (typeof side?.bulkDocs !== 'function') return false
   if (/^https?$/.test(side.adapter)) throw new TilecouchError('BAD_DATABASE', { value: side.name })

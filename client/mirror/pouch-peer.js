@@ -1,4 +1,4 @@
-// A PouchDB as a side of a replication, in IndexedDB in a browser or LevelDB in Node.
+// A PouchDB as a peer of a replication, in IndexedDB in a browser or LevelDB in Node.
 import { TilecouchError } from '../../core/index.js'
 import { generation, hasItsBytes } from '../../core/mirror/index.js'
 import { rewrite } from '../../core/rewrite.js'
@@ -48,7 +48,7 @@ export class PouchPeer {
     return { rows, last: answer.last_seq, pending: rows.length < limit ? 0 : 1 }
   }
 
-  /** Resolves when there is a change, or the time is over. */
+  /** Resolves when there is a change, or when the time has passed. */
   async #waitForChange (since, wait, signal) {
     const feed = this.db.changes({ since, live: true, limit: 1, return_docs: false })
     await new Promise(resolve => {
@@ -67,9 +67,9 @@ export class PouchPeer {
   }
 
   /** @type {Peer['fetch']} */
-  async fetch (asked, { signal, most = Infinity }) {
-    if (!asked.length) return { docs: [], bytes: 0 } // PouchDB never answers an empty list
-    const docs = asked.map(({ id, rev }) => ({ id, rev }))
+  async fetch (requested, { signal, most = Infinity }) {
+    if (!requested.length) return { docs: [], bytes: 0 } // PouchDB never answers an empty list
+    const docs = requested.map(({ id, rev }) => ({ id, rev }))
     const options = { docs, revs: true, attachments: true, binary: true, latest: true }
     const { results } = await this.#ask(() => this.db.bulkGet(options), signal)
     const fetchedDocs = []
@@ -79,7 +79,7 @@ export class PouchPeer {
       else failed.push({ id, rev, error: error?.name ?? 'not_found', reason: error?.reason ?? 'missing' })
     }
     let bytes = 0
-    const whole = []
+    const completeDocs = []
     for (const doc of fetchedDocs) {
       const attachments = /** @type {any[]} */ (Object.values(doc._attachments ?? {}))
       for (const attachment of attachments) {
@@ -87,12 +87,12 @@ export class PouchPeer {
         attachment.length = attachment.data.length
         bytes += attachment.length
       }
-      // what a compaction takes while it is read comes without bytes, and without an error
-      if (attachments.every(attachment => hasItsBytes(attachment, digestOf))) whole.push(doc)
+      // an attachment that a compaction removes meanwhile comes without bytes, and without an error
+      if (attachments.every(attachment => hasItsBytes(attachment, digestOf))) completeDocs.push(doc)
       else failed.push({ id: doc._id, rev: doc._rev, ...DAMAGED })
     }
-    if (bytes > most && asked.length > 1) throw new TilecouchError('ANSWER_TOO_LARGE', { host: this.name, most })
-    return { docs: whole, bytes, failed }
+    if (bytes > most && requested.length > 1) throw new TilecouchError('ANSWER_TOO_LARGE', { host: this.name, most })
+    return { docs: completeDocs, bytes, failed }
   }
 
   /**
@@ -104,16 +104,16 @@ export class PouchPeer {
     const winnersOnDevice = this.db.adapter === 'idb' ? await this.#winners(Object.keys(revs), signal) : undefined
     const missing = /** @type {Record<string, {missing: string[], possible_ancestors?: string[]}>} */ ({})
     const compared = {}
-    for (const [id, asked] of Object.entries(revs)) {
-      if (winnersOnDevice && !winnersOnDevice.has(id)) missing[id] = { missing: asked }
-      else compared[id] = asked
+    for (const [id, revIds] of Object.entries(revs)) {
+      if (winnersOnDevice && !winnersOnDevice.has(id)) missing[id] = { missing: revIds }
+      else compared[id] = revIds
     }
     if (Object.keys(compared).length) Object.assign(missing, await this.#ask(() => this.db.revsDiff(compared), signal))
     // attachments that an earlier revision has need not be sent again
     const isLater = id => id in compared && missing[id].missing.some(rev => generation(rev) > 1)
-    const later = Object.keys(missing).filter(isLater)
-    const winners = winnersOnDevice ?? (later.length ? await this.#winners(later, signal) : new Map())
-    for (const id of later) {
+    const laterIds = Object.keys(missing).filter(isLater)
+    const winners = winnersOnDevice ?? (laterIds.length ? await this.#winners(laterIds, signal) : new Map())
+    for (const id of laterIds) {
       const { rev, deleted = true } = winners.get(id) ?? {}
       const isOlder = !deleted && missing[id].missing.some(other => generation(other) > generation(rev))
       if (isOlder) missing[id].possible_ancestors = [rev]
@@ -146,7 +146,7 @@ export class PouchPeer {
     if (failed) throw this.errorFrom(failed)
   }
 
-  /** Of bytes PouchDB computes length and digest itself; a stub has to name all of them. */
+  /** PouchDB computes length and digest of bytes itself; a stub must have all fields. */
   #attachments (attachments) {
     const prepare = ({ content_type: type, revpos, digest, length, stub, data }) => stub
       ? { content_type: type, revpos, digest, length, stub }
@@ -222,26 +222,26 @@ async function toBytes (data) {
  * @param {AbortSignal | undefined} signal
  * @param {AbortController} stop ends the task; the signal aborts it as well
  * @param {() => Promise<T>} task
- * @returns {Promise<T>} rejects with ABORTED when a database is gone
+ * @returns {Promise<T>} rejects with ABORTED when a database was closed
  */
 export async function whileOpen (databases, signal, stop, task) {
   const end = () => stop.abort()
-  let leave = end
-  const left = new Promise((resolve, reject) => {
-    leave = () => {
+  let onClosed = end
+  const closed = new Promise((resolve, reject) => {
+    onClosed = () => {
       end()
       reject(new TilecouchError('ABORTED'))
     }
   })
   signal?.addEventListener('abort', end)
   if (signal?.aborted) end()
-  for (const db of databases) db.once('closed', leave).once('destroyed', leave)
+  for (const db of databases) db.once('closed', onClosed).once('destroyed', onClosed)
   const running = task()
   running.catch(() => {}) // thrown below, unless the race is over
   try {
-    return await /** @type {Promise<T>} */ (Promise.race([running, left]))
+    return await /** @type {Promise<T>} */ (Promise.race([running, closed]))
   } finally {
     signal?.removeEventListener('abort', end)
-    for (const db of databases) db.removeListener('closed', leave).removeListener('destroyed', leave)
+    for (const db of databases) db.removeListener('closed', onClosed).removeListener('destroyed', onClosed)
   }
 }

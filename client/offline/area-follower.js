@@ -1,5 +1,5 @@
-// Keeps live areas up to date: one long poll for all of them, since browsers open only six connections to a server, and
-// in one tab for all tabs.
+// Keeps live areas up to date. One tab runs one long poll for all live areas, because a browser opens only six
+// connections to a server. The OfflineStore uses it.
 import { LAYER_KINDS } from '../../core/ids.js'
 import { isPassing } from '../source/failure.js'
 import { pollChanges } from '../source/follow.js'
@@ -7,20 +7,20 @@ import { backoff, wait } from '../source/wait.js'
 
 export const followDefaults = {
   poll: 20000, // milliseconds the store may wait for a change
-  silence: 10000, // milliseconds beyond that after which the line counts as dead
-  gather: 1000, // milliseconds in which changes are gathered: a load changes thousands of tiles
-  page: 5000 // changes read at once
+  silence: 10000, // further milliseconds after which the connection counts as dead
+  gather: 1000, // milliseconds to wait for further changes: a load changes thousands of tiles
+  page: 5000 // changes per request
 }
 
 export class AreaFollower {
   #store
   #stop = /** @type {AbortController | undefined} */ (undefined)
-  #layers = '' // that are followed
-  #live = /** @type {Set<string>} */ (new Set()) // areas that were live before
-  #isFollowing = false // and not another tab
-  #outdated = /** @type {Set<string>} */ (new Set())
-  #isWorking = false
-  #reported = /** @type {string | undefined} */ (undefined)
+  #layers = '' // followed layers, separated by commas
+  #live = /** @type {Set<string>} */ (new Set()) // ids of the areas that were live at the last update
+  #isFollowing = false // whether this tab holds the lock and polls
+  #outdatedIds = /** @type {Set<string>} */ (new Set())
+  #isRefreshing = false
+  #reportedCode = /** @type {string | undefined} */ (undefined)
 
   /** @param {any} store the OfflineStore @param {Partial<typeof followDefaults>} [limits] */
   constructor (store, limits = {}) {
@@ -28,19 +28,19 @@ export class AreaFollower {
     this.limits = { ...followDefaults, ...limits }
   }
 
-  /** Starts, continues or ends, depending on which areas are live. */
+  /** Starts, continues or stops the poll, depending on which areas are live. */
   update () {
     const areas = this.#areas()
     const layers = [...new Set(areas.map(({ layer }) => layer))].sort().join()
     const added = areas.filter(({ id }) => !this.#live.has(id))
     this.#live = new Set(areas.map(({ id }) => id))
-    if (layers === this.#layers) return this.#isFollowing && this.#refresh(added)
+    if (layers === this.#layers) return this.#isFollowing && this.#markOutdated(added)
     this.#layers = layers
     this.#stop?.abort()
     this.#stop = undefined
     if (!layers) return
     const { signal } = this.#stop = new AbortController()
-    // that the signal ended it
+    // the signal ended the poll
     this.#store.locks.hold('live', () => this.#follow(layers.split(','), signal), { signal }).catch(() => {})
   }
 
@@ -52,9 +52,9 @@ export class AreaFollower {
     return this.#store.areas.list().filter(({ document: { live, state } }) => live && state !== 'removing')
   }
 
-  #refresh (areas) {
-    for (const { id } of areas) this.#outdated.add(id)
-    if (this.#stop) this.#work(this.#stop.signal)
+  #markOutdated (areas) {
+    for (const { id } of areas) this.#outdatedIds.add(id)
+    if (this.#stop) this.#refreshOutdated(this.#stop.signal)
   }
 
   async #follow (layers, signal) {
@@ -63,13 +63,13 @@ export class AreaFollower {
     const answers = pollChanges((since, waits) => this.#changes(layers, since, { signal, waits }), {
       signal,
       onError: error => this.#report(error),
-      onBack: () => { this.#reported = undefined }
+      onBack: () => { this.#reportedCode = undefined }
     })
     for await (const { isFirst, results } of answers) {
-      // what came before, each finds out by itself
+      // the first answer does not list earlier changes: refresh every area
       const areas = this.#areas().filter(area => isFirst || results.some(({ id }) => mayHold(area, id)))
       if (areas.length && !isFirst) await wait(this.limits.gather, signal)
-      this.#refresh(areas)
+      this.#markOutdated(areas)
     }
   }
 
@@ -77,7 +77,7 @@ export class AreaFollower {
     const { poll, silence, page } = this.limits
     const query = { since, limit: page, seq_interval: page, ...(waits && { feed: 'longpoll', timeout: poll }) }
     const ask = () => this.#store.couch.changes(query, {
-      // By id: what is deleted has no fields left. Some ids of other layers match as well: mayHold() leaves them out.
+      // By id: a deleted document has no fields. Some ids of other layers match too; mayHold() leaves them out.
       selector: { _id: { $regex: `^((${LAYER_KINDS.join('|')}):)?(${layers.join('|')})([:@]|$)` } },
       retries: 0,
       timeout: poll + silence,
@@ -87,41 +87,41 @@ export class AreaFollower {
     return { results: answer.results, since: answer.last_seq }
   }
 
-  /** One after the other, beside the poll. */
-  async #work (signal) {
-    if (this.#isWorking) return
-    this.#isWorking = true
+  /** Refreshes outdated areas one after the other while the poll continues. */
+  async #refreshOutdated (signal) {
+    if (this.#isRefreshing) return
+    this.#isRefreshing = true
     try {
-      for (let failures = 0; this.#outdated.size && !signal.aborted;) {
-        const [id] = this.#outdated
-        this.#outdated.delete(id)
+      for (let failures = 0; this.#outdatedIds.size && !signal.aborted;) {
+        const [id] = this.#outdatedIds
+        this.#outdatedIds.delete(id)
         const area = this.#store.areas.get(id)
         if (!area?.wantsToFollow) continue
         try {
           await area.follow()
           failures = 0
         } catch (error) {
-          if (!isPassing(error)) continue // it was reported, and is tried again at the next change
-          this.#outdated.add(id)
+          if (!isPassing(error)) continue // already reported; the next change tries again
+          this.#outdatedIds.add(id)
           await wait(backoff(failures++), signal)
         }
       }
     } catch {
-      // only the signal ends the waiting
+      // the signal aborted the wait
     } finally {
-      this.#isWorking = false
+      this.#isRefreshing = false
     }
   }
 
-  /** Once for each kind. */
+  /** Reports an error unless the one before it had the same code. */
   #report (error) {
-    if (error.code === this.#reported) return
-    this.#reported = error.code
+    if (error.code === this.#reportedCode) return
+    this.#reportedCode = error.code
     if (!isPassing(error)) this.#store.fire('failure', { area: undefined, error })
   }
 }
 
-/** Whether a document may belong to an area. In a page without proj4js an area in another grid says so itself. */
+/** Whether a document may belong to an area. True for other grids without proj4js: the refresh reports that error. */
 function mayHold (area, id) {
   try {
     return area.selection.has(id)

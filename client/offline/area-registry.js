@@ -1,5 +1,5 @@
-// The registry of areas: one document for each, in a PouchDB of its own. Several tabs write to it, and pages may be
-// killed at any moment.
+// The registry of the areas on a device: one document per area, in a separate PouchDB. Several tabs write to it, and
+// pages may be killed at any moment.
 import { rewrite } from '../../core/rewrite.js'
 import { PouchPeer } from '../mirror/pouch-peer.js'
 import { selectionOf } from './area-spec.js'
@@ -15,15 +15,15 @@ const PREFIX = 'area:'
  * @property {import('./area-spec.js').AreaSpec} spec
  * @property {boolean} [permission] the user has the provider's permission
  * @property {string} created
- * @property {'new' | 'paused' | 'incomplete' | 'complete' | 'removing'} state outside of transfers: a page that is
- *   killed leaves no other state
+ * @property {'new' | 'paused' | 'incomplete' | 'complete' | 'removing'} state while no transfer runs: a killed page
+ *   leaves no other state
  * @property {number} tiles on the device
  * @property {number} versions
  * @property {number} bytes
  * @property {number} [styles] bytes of styles and their files
  * @property {{tiles: number, versions: number, bytes: number, styles?: number, transfer: number}} [total]
  * @property {number} failed
- * @property {string} [updated] when it lacked nothing
+ * @property {string} [updated] when the area was last complete
  * @property {boolean} live
  * @property {string} [error]
  * @property {string} [reason]
@@ -41,7 +41,7 @@ export class AreaRegistry {
     this.#peer = new PouchPeer(this.db)
   }
 
-  /** @returns {Promise<AreaDocument[]>} in the order in which they were made */
+  /** @returns {Promise<AreaDocument[]>} in the order of creation */
   async list () {
     const query = { include_docs: true, startkey: PREFIX, endkey: `${PREFIX}\ufff0` }
     const { rows } = await this.#ask(() => this.db.allDocs(query))
@@ -67,7 +67,7 @@ export class AreaRegistry {
 
   /**
    * @param {(doc: AreaDocument) => AreaDocument | undefined} change
-   * @returns {Promise<AreaDocument | undefined>} nothing when there is no such area any more
+   * @returns {Promise<AreaDocument | undefined>} undefined if the area was removed
    */
   change (id, change) {
     return rewrite(PREFIX + id, {
@@ -89,25 +89,25 @@ export class AreaRegistry {
     return doc._id.slice(PREFIX.length)
   }
 
-  async #ask (question) {
+  async #ask (operation) {
     const { db } = this
     try {
-      return await question()
+      return await operation()
     } catch (error) {
       const explained = this.#peer.errorFrom(error)
       if (explained.code !== 'DISK_FULL') throw explained
     }
     await this.#reopen(db)
     try {
-      return await question()
+      return await operation()
     } catch (error) {
       throw this.#peer.errorFrom(error)
     }
   }
 
-  /** A PouchDB that met a full device fails for good, also when there is room again: another one takes its place. */
+  /** A PouchDB that met a full disk keeps failing, even when there is room again. Replaces it with a new one. */
   #reopen (db) {
-    if (this.db !== db) return this.#reopening // another call has just met the same
+    if (this.db !== db) return this.#reopening // another call has already replaced it
     this.#reopening ??= (async () => {
       await this.#store.reserve.release().catch(() => {})
       await this.#store.closeDatabase(db)
@@ -118,11 +118,11 @@ export class AreaRegistry {
   }
 }
 
-/** Other documents in this database are not areas. */
+/** Whether a document is an area. The database also contains other documents. */
 function isArea (doc) {
   try {
     return doc.type === 'area' && typeof doc.name === 'string' && Boolean(selectionOf(doc.spec))
   } catch (error) {
-    return error.code === 'NO_PROJ4' // it is one, for which this page lacks proj4js
+    return error.code === 'NO_PROJ4' // an area whose grid needs proj4js, which this page lacks
   }
 }

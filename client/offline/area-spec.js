@@ -1,5 +1,4 @@
-// What an area consists of: reads what a page asks for into plain values that can be stored, and checks that the layer
-// permits it.
+// Reads the request for an area into plain values that can be stored, and checks that the layer permits offline use.
 import { TilecouchError, checkLayer, parseArea, parseBbox, parseZooms, startOf } from '../../core/index.js'
 import { gridOf } from '../../core/grids/index.js'
 import { forbiddingHost } from '../../core/layer-document.js'
@@ -12,13 +11,13 @@ import { Selection } from '../../core/mirror/index.js'
  * @property {object} [polygon] GeoJSON
  * @property {import('../../core/grid.js').Zooms} [zooms]
  * @property {string | object} [grid] of the layer, unless it is Web Mercator
- * @property {boolean | {since: string}} history false: only as it is now; true: with all of the past
+ * @property {boolean | {since: string}} history false: heads only; true: with the whole past
  */
 
 const MAX_NAME = 200 // characters
 
 /**
- * @param {any} asked what areas.add() is given
+ * @param {any} request the argument of areas.add()
  * @param {{grid?: string | object}} [doc] of the layer
  * @returns {AreaSpec}
  */
@@ -61,12 +60,12 @@ export function readName (name) {
   throw new TilecouchError('BAD_OPTION', { option: 'name', value: name, why: `1 to ${MAX_NAME} characters` })
 }
 
-/** @param {any} bounds of Leaflet, or its corners */
+/** @param {any} bounds Leaflet bounds, or two corners */
 function bboxOf (bounds) {
   const [[south, west], [north, east]] = typeof bounds?.getWest === 'function'
     ? [[bounds.getSouth(), bounds.getWest()], [bounds.getNorth(), bounds.getEast()]]
     : cornersOf(bounds)
-  const clamp = latitude => Math.max(-90, Math.min(90, latitude)) // a map shows more than the world
+  const clamp = latitude => Math.max(-90, Math.min(90, latitude)) // a map view may extend beyond the poles
   const wrap = longitude => Math.abs(longitude) <= 180 ? longitude : ((longitude + 180) % 360 + 360) % 360 - 180
   const isWorld = east - west >= 360
   return [isWorld ? -180 : wrap(west), clamp(south), isWorld ? 180 : wrap(east), clamp(north)]

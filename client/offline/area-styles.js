@@ -1,6 +1,6 @@
-// The styles of an area: their sprites, and of their glyphs those that its labels need. A style on the device is a
-// document with the id that it has at the store, which names its files by digest. Each file is a document of its own:
-// styles share it, and an interrupted download continues after the last one.
+// Downloads the styles of an area, with their sprites and the glyphs that its labels need. A style document has the
+// same id as at the store and names its files by digest. Each file is a separate document: styles share files, and an
+// interrupted download continues with the next file.
 import { TilecouchError, faultIn } from '../../core/index.js'
 import { styleKinds } from '../../core/store/records.js'
 import { drawnRanges, labelsOf, rangesOf, rangesOfLabels } from '../../core/label-text.js'
@@ -16,7 +16,7 @@ const FILE = 'style:file:' // no layer's style begins so
 const GLYPHS = /^glyphs\/([^/]+)\/(\d+)-(\d+)\.pbf$/
 const ATTACHMENT = 'file'
 const PER_RANGE = 256 // letters
-/** One of these fails by itself; after other errors the whole transfer is tried again. */
+/** Errors that fail one file. Any other error fails the whole transfer. */
 const FILE_ERRORS = new Set(['BAD_ANSWER', 'COUCHDB_ERROR'])
 
 /**
@@ -29,7 +29,7 @@ const FILE_ERRORS = new Set(['BAD_ANSWER', 'COUCHDB_ERROR'])
  * @property {string} time
  * @property {string} rev of the document at the store
  * @property {any} style
- * @property {Record<string, StyleFile>} files all that the store has, by name
+ * @property {Record<string, StyleFile>} files all files of the style at the store, by name
  * @typedef {import('../../core/label-text.js').Letters} Letters
  * @typedef {import('./store-listing.js').ListedDocument} ListedDocument
  */
@@ -40,7 +40,7 @@ export const fileId = ({ digest }) => FILE + digest
 /**
  * The files of a style that a map needs.
  * @param {Pick<KeptStyle, 'layer' | 'style' | 'files'>} kept
- * @param {Letters} [letters] of the tiles; every range of its fonts without it
+ * @param {Letters} [letters] of the tiles; without it every range of the fonts is needed
  * @returns {string[]} names
  */
 export function neededFiles ({ layer, style, files }, letters) {
@@ -50,29 +50,29 @@ export function neededFiles ({ layer, style, files }, letters) {
     : undefined
   return Object.keys(files).filter(name => {
     const [, font, first, last] = GLYPHS.exec(name) ?? []
-    if (font === undefined) return true // of the sprite
+    if (font === undefined) return true // a sprite file
     if (fonts && !fonts.has(font)) return false
     return !ranges || [...ranges].some(range => range * PER_RANGE <= +last && +first < (range + 1) * PER_RANGE)
   })
 }
 
-/** Whether no labels come from vector tiles of another layer: those were not looked at. */
+/** Whether all vector tiles of a style come from this layer. The letters of other layers are unknown. */
 function drawsOnly ({ sources }, layer) {
   const pattern = new RegExp(`^couch://${layer}([@/]|$)`)
-  const tiled = Object.values(sources).filter(source => source?.type === 'vector')
-  return tiled.every(({ url, tiles = [] }) => [url, ...tiles].every(text => text === undefined || pattern.test(text)))
+  const vectors = Object.values(sources).filter(source => source?.type === 'vector')
+  return vectors.every(({ url, tiles = [] }) => [url, ...tiles].every(text => text === undefined || pattern.test(text)))
 }
 
 /**
- * Styles without their files.
+ * Fetches styles without their files.
  * @param {import('../mirror/http.js').HttpCouch} couch @param {ListedDocument[]} rows @param {AbortSignal} [signal]
  * @returns {Promise<{styles: KeptStyle[], bytes: number, failed: import('../../core/mirror/peer.js').Refused[]}>}
  */
 export async function fetchStyles (couch, rows, signal) {
   if (!rows.length) return { styles: [], bytes: 0, failed: [] }
-  // a revision that is there already comes without its attachments
-  const asked = rows.map(({ id, rev }) => ({ id, rev, ancestors: [rev] }))
-  const { docs, bytes, failed = [] } = await new ReadOnlyPeer(couch, codec).fetch(asked, { signal })
+  // a revision that is its own known ancestor comes without attachments
+  const revisions = rows.map(({ id, rev }) => ({ id, rev, ancestors: [rev] }))
+  const { docs, bytes, failed = [] } = await new ReadOnlyPeer(couch, codec).fetch(revisions, { signal })
   const styles = docs.filter(doc => !doc._deleted && !faultIn(doc, styleKinds)).map(keptStyle)
   return { styles, bytes, failed }
 }
@@ -89,7 +89,7 @@ const keptStyle = ({ _id, _rev: rev, layer, time, style, _attachments: attachmen
     .map(([name, { digest, length, content_type: type }]) => [name, { digest, length, content_type: type }]))
 })
 
-/** What styles take, each file once. @param {KeptStyle[]} styles @param {Letters} [letters] */
+/** The bytes of styles. Counts each file once. @param {KeptStyle[]} styles @param {Letters} [letters] */
 export function bytesOfStyles (styles, letters) {
   const files = new Map(styles.flatMap(kept =>
     neededFiles(kept, letters).map(name => [fileId(kept.files[name]), kept.files[name].length])))
@@ -134,7 +134,7 @@ export class AreaStyles {
     const missingStyles = rows.filter(row => !isKept(row))
     const { styles: fetched, bytes, failed } = await fetchStyles(this.couch, missingStyles, this.signal)
     this.received += bytes
-    for (const one of failed) this.onFailed(one)
+    for (const refusal of failed) this.onFailed(refusal)
     const keptStyles = rows.filter(isKept).map(({ id }) => /** @type {KeptStyle} */ (stylesOnDevice.get(id)))
     const styles = [...keptStyles, ...fetched]
     /** @type {Map<string, {kept: KeptStyle, name: string}>} */
@@ -142,7 +142,7 @@ export class AreaStyles {
       neededFiles(kept, letters).map(name => [fileId(kept.files[name]), { kept, name }])))
     const missing = [...needed].filter(([id]) => !files.has(id))
     await Promise.all(missing.map(([id, { kept, name }]) => this.semaphore.run(() => this.#fetchFile(id, kept, name))))
-    // a style is on the device when its files are
+    // a style is written after its files: a stored style is complete
     await this.#write(fetched.map(kept => ({ ...kept, _rev: stylesOnDevice.get(kept._id)?._rev })))
     const keeps = new Set([...styles.map(({ _id: id }) => id), ...needed.keys()])
     await this.#write([...stylesOnDevice.values(), ...files.values()].filter(({ _id: id }) => !keeps.has(id))
@@ -173,7 +173,7 @@ export class AreaStyles {
     }
   }
 
-  /** What another area has. @returns {Promise<Uint8Array | undefined>} */
+  /** Reads a file from another area. @returns {Promise<Uint8Array | undefined>} */
   async #fromOthers (id) {
     for (const db of this.others) {
       // the database may be closed
@@ -198,7 +198,7 @@ export class AreaStyles {
   }
 }
 
-/** CouchDB's digests of JSON are of what it has compressed. @param {Uint8Array} bytes @param {StyleFile} file */
+/** CouchDB's digest of JSON is that of the compressed bytes. @param {Uint8Array} bytes @param {StyleFile} file */
 function checkFile (bytes, { length, digest, content_type: type }, url) {
   const isRight = bytes.length === length && (type === 'application/json' || digestOf(bytes) === digest)
   if (!isRight) throw new TilecouchError('BAD_ANSWER', { url, why: 'the bytes do not match their digest' })
@@ -206,7 +206,7 @@ function checkFile (bytes, { length, digest, content_type: type }, url) {
 }
 
 /**
- * The style of a time in one database of the device.
+ * Reads the style of a time from one database of the device.
  * @param {DatabaseReader} reader @param {string} layer @param {string} [until] exact
  * @returns {Promise<KeptStyle | undefined>}
  */
@@ -216,7 +216,7 @@ export async function styleOn (reader, layer, until) {
   return docs.filter(({ time }) => until === undefined || time <= until).pop()
 }
 
-/** A file of a style in one database of the device. @returns {Promise<Blob | undefined>} */
+/** Reads a file of a style from one database of the device. @returns {Promise<Blob | undefined>} */
 export async function styleFileOn (reader, id, name) {
   const kept = (await reader.docs([id])).get(id)
   return kept?.files?.[name] && reader.attachment(fileId(kept.files[name]), ATTACHMENT)

@@ -6,10 +6,10 @@ import { checkFits } from './storage.js'
 import { NO_COUNTS } from './local-tiles.js'
 import { StoreReset, Transfer } from './transfer.js'
 
-const PROGRESS_INTERVAL = 100 // milliseconds between two events of progress at least
-// milliseconds between two of them at most: a rate falls, and other tabs know that it runs
+const PROGRESS_INTERVAL = 100 // minimum milliseconds between two progress events
+// maximum milliseconds between two progress events: the rate may fall, and other tabs see that the transfer runs
 const IDLE_PROGRESS_INTERVAL = 1000
-const SAVE_INTERVAL = 2000 // milliseconds between two notes of it in the registry
+const SAVE_INTERVAL = 2000 // milliseconds between two saves of the progress in the registry
 
 const NO_CHANGE = { docs: 0, tiles: 0, bytes: 0 }
 
@@ -24,20 +24,20 @@ export class AreaTransfer {
     this.run = run
   }
 
-  /** @returns {Promise<typeof NO_CHANGE>} what has changed */
+  /** @returns {Promise<typeof NO_CHANGE>} counts of the changes */
   async perform () {
     const { store, area, run } = this
-    const asked = new Date().toISOString()
+    const askedAt = new Date().toISOString()
     const onWait = () => {
       run.isWaiting = true
       store.changed()
     }
     return store.locks.hold(`area:${area.id}`, async () => {
-      // another tab may have changed it, or taken it away
+      // another tab may have changed or removed the area
       await store.areas.read().catch(async error => { throw await this.#fail(error) })
       if (area.isRemoved || area.state === 'removing' || run.signal.aborted) throw new TilecouchError('ABORTED')
-      // another tab has just done it
-      if (run.isWaiting && /** @type {string} */ (area.document.updated) > asked && area.isComplete) return NO_CHANGE
+      // another tab has just completed the area
+      if (run.isWaiting && /** @type {string} */ (area.document.updated) > askedAt && area.isComplete) return NO_CHANGE
       run.isWaiting = false
       return this.#transferLocked()
     }, { signal: run.signal, onWait })
@@ -53,7 +53,7 @@ export class AreaTransfer {
       throw await this.#fail(error)
     } finally {
       clearInterval(timer)
-      area.setRemoteProgress() // no other tab transfers it: one that was closed in the middle sent no message
+      area.setRemoteProgress() // no other tab transfers it: a tab that closed during a transfer sent no message
       this.#report()
       store.broadcast({ kind: 'idle', id: area.id })
     }
@@ -62,7 +62,7 @@ export class AreaTransfer {
   async #transfer () {
     const { store, area, run } = this
     const { signal } = run
-    // it may have been opened again before there was room
+    // the database may have been reopened while the disk was still full
     if (area.document.error === 'QUOTA_EXCEEDED') await area.reopen()
     await store.layerDocument(area.layer, { permission: area.document.permission, signal })
     if (!area.isComplete) await this.#checkRoom(signal)
@@ -102,26 +102,26 @@ export class AreaTransfer {
     if (!(error instanceof StoreReset)) throw error
     const { store, area, run } = this
     run.figures = undefined
-    const nothing = { ...NO_COUNTS, failed: 0, styles: 0, total: undefined, updated: undefined }
-    await area.update(doc => ({ ...doc, ...nothing, state: 'incomplete' }))
+    const initialFields = { ...NO_COUNTS, failed: 0, styles: 0, total: undefined, updated: undefined }
+    await area.update(doc => ({ ...doc, ...initialFields, state: 'incomplete' }))
     await store.destroyDatabase(area.id)
     await area.reopen()
     store.broadcast({ kind: 'reset', id: area.id })
     store.touch(area.layer, area)
-    return this.#transfer().catch(again => {
-      if (!(again instanceof StoreReset)) throw again
+    return this.#transfer().catch(secondError => {
+      if (!(secondError instanceof StoreReset)) throw secondError
       throw new TilecouchError('BAD_ANSWER', { url: store.remote, why: 'the store was reset during the download' })
     })
   }
 
-  /** How much there is to come, and whether there is room for it. */
+  /** Estimates the download and checks that it fits on the device. */
   async #checkRoom (signal) {
     const { store, area, run } = this
     let { total } = area.document
-    if (!total?.transfer || run.force) { // else it was counted when this began
-      const { requests, ...counted } = await store.estimate(area.selection, { signal })
-      total = counted
-      await area.update(doc => ({ ...doc, total: counted }))
+    if (!total?.transfer || run.force) { // otherwise an earlier transfer estimated it
+      const { requests, ...totals } = await store.estimate(area.selection, { signal })
+      total = totals
+      await area.update(doc => ({ ...doc, total: totals }))
     }
     if (!run.force) checkFits(area.name, total, area.document, await store.storage())
   }
@@ -144,27 +144,27 @@ export class AreaTransfer {
     this.store.progress(this.area)
   }
 
-  /** @returns {Promise<any>} what is reported of it */
+  /** Saves the state after an error. @returns {Promise<any>} the error to throw */
   async #fail (error) {
     const { area, run, store } = this
     const isStopped = run.signal.aborted || error.code === 'ABORTED'
-    let reported = isStopped ? new TilecouchError('ABORTED') : error
-    if (reported.code === 'DISK_FULL') reported = await this.#recoverFromFullDisk()
-    if (reported.code === 'UNREACHABLE') store.reportOnline(false)
+    let reportedError = isStopped ? new TilecouchError('ABORTED') : error
+    if (reportedError.code === 'DISK_FULL') reportedError = await this.#recoverFromFullDisk()
+    if (reportedError.code === 'UNREACHABLE') store.reportOnline(false)
     const { tiles, versions, bytes } = run.figures ?? area.document
-    const stopped = run.cause === 'pause' ? 'paused' : 'incomplete'
-    const isUnchanged = ({ state }) =>
+    const stoppedState = run.cause === 'pause' ? 'paused' : 'incomplete'
+    const keepsState = ({ state }) =>
       state === 'complete' || state === 'removing' || (state === 'new' && !run.figures && !run.cause)
     const fieldsOf = doc => ({
       tiles,
       versions,
       bytes,
-      state: isUnchanged(doc) ? doc.state : stopped,
-      ...(!isStopped && { error: reported.code, reason: reported.message })
+      state: keepsState(doc) ? doc.state : stoppedState,
+      ...(!isStopped && { error: reportedError.code, reason: reportedError.message })
     })
     await area.updateOrKeep(fieldsOf).catch(() => {})
     if (run.figures) store.touch(area.layer, area)
-    return reported
+    return reportedError
   }
 
   async #makeReserve () {
@@ -191,8 +191,8 @@ export class TransferRun {
   #waiters = 0
 
   /**
-   * @param {{isQuiet?: boolean, force?: boolean}} [options] isQuiet: it follows the store, no caller waits; force:
-   *   although it does not fit
+   * @param {{isQuiet?: boolean, force?: boolean}} [options] isQuiet: a live update that no caller waits for; force:
+   *   download although the area does not fit
    */
   constructor ({ isQuiet = false, force = false } = {}) {
     this.isQuiet = isQuiet
@@ -202,7 +202,7 @@ export class TransferRun {
     this.rate = new TransferRate()
     /** @type {Promise<any>} */
     this.done = Promise.resolve()
-    /** What is on the device, as the transfer counts it. @type {TransferFigures | undefined} */
+    /** Counts of the tiles on the device. @type {TransferFigures | undefined} */
     this.figures = undefined
     /** @type {'pause' | 'stop' | undefined} */
     this.cause = undefined
@@ -224,7 +224,7 @@ export class TransferRun {
     this.#stop.abort()
   }
 
-  /** Waits for its end, or leaves before. */
+  /** Waits for the end of the transfer. It stops when the signals of all waiting callers were aborted. */
   async join (signal) {
     this.#waiters++
     try {
@@ -234,47 +234,47 @@ export class TransferRun {
     }
   }
 
-  /** @template {Record<string, any>} T @param {T} before the status before @returns {T} */
-  status (before) {
-    if (!this.figures) return before
+  /** @template {Record<string, any>} T @param {T} stored status without this transfer @returns {T} */
+  status (stored) {
+    if (!this.figures) return stored
     const { tiles, versions, bytes } = this.figures
-    return { ...before, tiles, versions, bytes, failed: this.failed, ...this.rate.forecast(before.total, bytes) }
+    return { ...stored, tiles, versions, bytes, failed: this.failed, ...this.rate.forecast(stored.total, bytes) }
   }
 }
 
-const RATE_WINDOW = 10000 // milliseconds that are looked back on
-const RATE_DELAY = 1000 // milliseconds before a rate is known
-const MARK_INTERVAL = 100 // milliseconds between two marks that are kept
+const RATE_WINDOW = 10000 // milliseconds over which the rate is measured
+const RATE_DELAY = 1000 // minimum milliseconds of a measurement
+const MARK_INTERVAL = 100 // minimum milliseconds between two stored marks
 
 export class TransferRate {
   #marks = /** @type {{at: number, bytes: number}[]} */ ([])
 
   /** @param {number} bytes received until now */
-  mark (bytes, at = performance.now()) {
+  mark (bytes, now = performance.now()) {
     const marks = this.#marks
-    if (marks.length > 1 && at - marks[marks.length - 2].at < MARK_INTERVAL) marks.pop()
-    marks.push({ at, bytes })
-    while (marks.length > 2 && marks[1].at <= at - RATE_WINDOW) marks.shift()
+    if (marks.length > 1 && now - marks[marks.length - 2].at < MARK_INTERVAL) marks.pop()
+    marks.push({ at: now, bytes })
+    while (marks.length > 2 && marks[1].at <= now - RATE_WINDOW) marks.shift()
   }
 
   /** Bytes a second; undefined until there is enough to measure. */
-  rate (at = performance.now()) {
+  rate (now = performance.now()) {
     const marks = this.#marks
-    // nothing came for long: it is known that it was nothing
-    while (marks.length > 1 && marks[1].at <= at - RATE_WINDOW) marks.shift()
+    // after a long silence the rate is zero
+    while (marks.length > 1 && marks[1].at <= now - RATE_WINDOW) marks.shift()
     const [first] = marks
-    if (!first || at - first.at < RATE_DELAY) return undefined
-    return (marks[marks.length - 1].bytes - first.bytes) / (at - first.at) * 1000
+    if (!first || now - first.at < RATE_DELAY) return undefined
+    return (marks[marks.length - 1].bytes - first.bytes) / (now - first.at) * 1000
   }
 
   /**
-   * @param {{bytes: number, transfer: number} | undefined} total @param {number} bytes of images that are there
+   * @param {{bytes: number, transfer: number} | undefined} total @param {number} bytes of images on the device
    * @returns {{rate?: number, remaining?: number}} bytes and seconds
    */
-  forecast (total, bytes, at = performance.now()) {
-    const rate = this.rate(at)
+  forecast (total, bytes, now = performance.now()) {
+    const rate = this.rate(now)
     if (!total) return { rate }
-    const left = total.bytes ? Math.max(0, 1 - bytes / total.bytes) * (total.transfer ?? total.bytes) : 0
-    return { rate, remaining: left ? rate && left / rate : 0 }
+    const remainingBytes = total.bytes ? Math.max(0, 1 - bytes / total.bytes) * (total.transfer ?? total.bytes) : 0
+    return { rate, remaining: remainingBytes ? rate && remainingBytes / rate : 0 }
   }
 }

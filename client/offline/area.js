@@ -5,11 +5,11 @@ import { AreaTransfer, TransferRun } from './area-transfer.js'
 import { readName, selectionOf } from './area-spec.js'
 import { withinTime } from '../source/wait.js'
 
-const STOP_TIMEOUT = 10000 // milliseconds another tab is given to stop
+const STOP_TIMEOUT = 10000 // milliseconds for another tab to stop
 
 /**
  * @typedef {'new' | 'waiting' | 'downloading' | 'paused' | 'incomplete' | 'complete' | 'removing'} AreaState waiting:
- *   another tab transfers it; incomplete: broken off, or some tiles failed
+ *   another tab transfers it; incomplete: interrupted, or some tiles failed
  *
  * @typedef {object} AreaStatus
  * @property {AreaState} state
@@ -17,14 +17,14 @@ const STOP_TIMEOUT = 10000 // milliseconds another tab is given to stop
  * @property {number} versions
  * @property {number} bytes of images on the device
  * @property {number} styles bytes of styles on the device, with their sprites and glyphs
- * @property {{tiles: number, versions: number, bytes: number, styles?: number, transfer: number}} [total] what it will
- *   be, once that is known
- * @property {number} failed tiles that did not come; the next download tries them again
+ * @property {{tiles: number, versions: number, bytes: number, styles?: number, transfer: number}} [total] of the whole
+ *   area, once known
+ * @property {number} failed tiles that could not be loaded; the next download tries them again
  * @property {number} [rate] bytes a second, during a transfer
  * @property {number} [remaining] seconds, during a transfer
- * @property {string} [updated] when it last lacked nothing
- * @property {boolean} live it is kept as the store has it
- * @property {string} [error] code of what went wrong last
+ * @property {string} [updated] when it was last complete
+ * @property {boolean} live whether the area follows the changes of the store
+ * @property {string} [error] code of the last error
  * @property {string} [reason]
  */
 
@@ -33,7 +33,7 @@ export class Area {
   #doc
   #db
   #run = /** @type {TransferRun | undefined} */ (undefined)
-  #remoteProgress = /** @type {Record<string, any> | undefined} */ (undefined) // what another tab says of its transfer
+  #remoteProgress = /** @type {Record<string, any> | undefined} */ (undefined) // progress that another tab reports
   #changing = /** @type {Promise<any>} */ (Promise.resolve())
   #removing = /** @type {Promise<void> | undefined} */ (undefined)
   #isRemoved = false
@@ -52,7 +52,7 @@ export class Area {
     this.spec = Object.freeze(/** @type {any} */ ({ ...doc.spec }))
   }
 
-  /** Which documents belong to it. Throws NO_PROJ4 in a page without proj4js, for a layer in another grid. */
+  /** Selects the documents of the area. Throws NO_PROJ4 in a page without proj4js, for a layer in another grid. */
   get selection () {
     return (this.#selection ??= selectionOf(this.spec))
   }
@@ -66,7 +66,7 @@ export class Area {
   }
 
   /**
-   * Of the past: all (true), none (false), or what was still to be seen at a time and what came since.
+   * Whether the area keeps the past: all of it (true), nothing (false), or from a time on (that time).
    * @returns {boolean | string}
    */
   get hasHistory () {
@@ -74,12 +74,12 @@ export class Area {
     return typeof history === 'object' ? history.since : history
   }
 
-  /** Whether it lacked nothing when it was last looked at. */
+  /** Whether the last transfer left nothing missing. */
   get isComplete () {
     return this.#doc.state === 'complete'
   }
 
-  /** Its PouchDB, which another one may take the place of. @returns {any} */
+  /** The PouchDB of the area. reopen() replaces it. @returns {any} */
   get db () {
     return this.#db ??= this.#store.open(this.id)
   }
@@ -108,14 +108,14 @@ export class Area {
     return this.selection.touches(z, x, y)
   }
 
-  /** What it takes, before anything is taken. @param {{signal?: AbortSignal}} [options] */
+  /** Estimates the download without starting it. @param {{signal?: AbortSignal}} [options] */
   async estimate ({ signal } = {}) {
     this.#checkUsable()
     return this.#store.estimate(this.selection, { signal })
   }
 
   /**
-   * Downloads what is missing; when nothing is, what has changed since.
+   * Downloads missing tiles. If the area is complete, downloads changes.
    * @param {{signal?: AbortSignal, force?: boolean}} [options]
    */
   async download ({ signal, force } = {}) {
@@ -123,13 +123,13 @@ export class Area {
     return this.status()
   }
 
-  /** Downloads what has changed since. @param {{signal?: AbortSignal}} [options] */
+  /** Downloads the changes since the last transfer. @param {{signal?: AbortSignal}} [options] */
   async refresh ({ signal } = {}) {
     const changed = await this.#join({ signal })
     return { ...this.status(), changed }
   }
 
-  /** Stops a transfer, in whichever tab. Resolves when it has stopped. */
+  /** Stops a transfer in any tab. Resolves when it has stopped. */
   async pause () {
     this.#checkUsable()
     this.#store.broadcast({ kind: 'pause', id: this.id })
@@ -138,7 +138,7 @@ export class Area {
     await this.updateOrKeep(({ state }) => state === 'incomplete' ? { state: 'paused' } : {})
   }
 
-  /** Whether it is kept as the store has it, from now on. @param {boolean} [isLive] */
+  /** Sets whether the area follows the changes of the store. @param {boolean} [isLive] */
   async live (isLive = true) {
     this.#checkUsable()
     await this.update(doc => doc.live === isLive ? undefined : { ...doc, live: isLive })
@@ -150,7 +150,7 @@ export class Area {
     await this.#store.areas.rename(this, readName(name))
   }
 
-  /** Off the device, completely. What other areas hold as well stays there. */
+  /** Removes the area from the device. Other areas keep their copies of shared tiles. */
   async remove () {
     if (this.#isRemoved) return
     if (!this.#removing) {
@@ -173,11 +173,11 @@ export class Area {
   }
 
   #start (options) {
-    const before = this.#run?.done
+    const previousRun = this.#run?.done
     const run = new TransferRun(options)
     this.#run = run
     run.done = (async () => {
-      await before?.catch(() => {}) // one that is stopping
+      await previousRun?.catch(() => {}) // it may still be stopping
       try {
         return await new AreaTransfer(this.#store, this, run).perform()
       } finally {
@@ -214,7 +214,7 @@ export class Area {
     return Boolean(this.#run && !this.#run.isWaiting)
   }
 
-  /** As refresh, in the background: errors are reported by an event. */
+  /** Refreshes in the background. Errors are reported by an event. */
   async follow () {
     try {
       await this.#join({ isQuiet: true })
@@ -232,7 +232,7 @@ export class Area {
   }
 
   /**
-   * What the registry says, unless this tab knows of something newer.
+   * Takes over the document of the registry, unless this tab has a newer revision.
    * @param {import('./area-registry.js').AreaDocument} doc
    */
   setDocument (doc) {
@@ -240,21 +240,21 @@ export class Area {
   }
 
   /**
-   * In the registry, and in every tab.
-   * @param {(doc: import('./area-registry.js').AreaDocument) => any} change returns nothing to keep it as it is
+   * Changes the document in the registry and informs the other tabs.
+   * @param {(doc: import('./area-registry.js').AreaDocument) => any} change returns undefined to leave it unchanged
    */
   async update (change) {
-    // in the order in which they are asked for
-    const changed = this.#changing.then(async () => {
-      const before = this.#doc._rev
+    // one change at a time, in the order of the calls
+    const turn = this.#changing.then(async () => {
+      const revBefore = this.#doc._rev
       const doc = await this.#store.registry.change(this.id, change)
       if (!doc) return
       this.#doc = doc
       this.#store.changed()
-      if (doc._rev !== before) this.#store.broadcast({ kind: 'areas' })
+      if (doc._rev !== revBefore) this.#store.broadcast({ kind: 'areas' })
     })
-    this.#changing = changed.catch(() => {})
-    return changed
+    this.#changing = turn.catch(() => {})
+    return turn
   }
 
   /**
@@ -273,26 +273,26 @@ export class Area {
     }
   }
 
-  /** For this tab alone: the registry cannot be written to. @param {Record<string, any>} fields */
+  /** Changes fields in this tab alone, when the registry cannot be written. @param {Record<string, any>} fields */
   setLocally (fields) {
     this.#doc = { ...this.#doc, ...fields }
     this.#store.changed()
   }
 
-  /** What another tab says of its transfer; nothing when that is over. @param {Record<string, any>} [figures] */
+  /** Sets the progress of another tab; without figures it has ended. @param {Record<string, any>} [figures] */
   setRemoteProgress (figures) {
     this.#remoteProgress = figures
     this.#store.changed()
   }
 
-  /** A PouchDB does not recover from a device that was full. */
+  /** Closes the PouchDB; the next use opens a new one. A PouchDB does not recover from a full disk. */
   async reopen () {
     const db = this.#db
     this.#db = undefined
     if (db) await this.#store.closeDatabase(db)
   }
 
-  /** It is not there any more. */
+  /** Marks the area as removed and stops its transfer. */
   async detach () {
     this.#isRemoved = true
     this.#remoteProgress = undefined

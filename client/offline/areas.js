@@ -1,4 +1,4 @@
-// The list of areas on a device, which is the same in every tab.
+// The list of areas on a device. All tabs have the same list.
 import { TilecouchError, checkLayer, scrub } from '../../core/index.js'
 import { gridOf } from '../../core/grids/index.js'
 import { withinTime } from '../source/wait.js'
@@ -7,7 +7,7 @@ import { readName, readSpec, selectionOf } from './area-spec.js'
 import { Area } from './area.js'
 import { NO_COUNTS } from './local-tiles.js'
 
-const STOP_TIMEOUT = 10000 // milliseconds another tab is given to stop, and the browser to destroy a database
+const STOP_TIMEOUT = 10000 // milliseconds for another tab to stop, and for the browser to destroy a database
 
 const NO_TILES = { ...NO_COUNTS, failed: 0 }
 
@@ -21,7 +21,7 @@ export class Areas {
   /** @type {Map<string, Area>} */
   #areas = new Map()
   /**
-   * One reads or writes the list at a time: what was read before is not what was written since.
+   * Reads and writes of the list run one after the other: a read never misses an earlier write.
    * @type {Promise<any>}
    */
   #queue = Promise.resolve()
@@ -31,7 +31,7 @@ export class Areas {
     this.#store = store
   }
 
-  /** @returns {Area[]} in the order in which they were made */
+  /** @returns {Area[]} in the order of creation */
   list () {
     return [...this.#areas.values()]
   }
@@ -48,7 +48,7 @@ export class Areas {
     return this.#withName(name, () => this.#enqueue(async () => {
       const store = this.#store
       const id = newId()
-      // the document first: a database without one has no owner
+      // the document first: a database without a document has no owner
       const created = new Date().toISOString()
       const fields = { name, spec, ...(permission && { permission }), created, ...NO_TILES, live: false }
       const area = new Area(store, id, await store.registry.add({ id, state: 'new', ...fields }))
@@ -60,7 +60,7 @@ export class Areas {
   }
 
   /**
-   * What an area would take, without making it.
+   * Estimates an area without adding it.
    * @param {AreaRequest} request @param {{signal?: AbortSignal}} [options]
    */
   async estimate (request, { signal } = {}) {
@@ -88,11 +88,11 @@ export class Areas {
     if (area.name !== name) await this.#withName(name, () => area.update(doc => ({ ...doc, name })))
   }
 
-  /** One tab at a time gives names. */
+  /** Runs a task that gives a name to an area. One tab at a time gives names. */
   #withName (name, task) {
     return this.#store.locks.hold('names', async () => {
       await this.read()
-      if (this.list().some(other => other.name === name)) throw new TilecouchError('AREA_EXISTS', { value: name })
+      if (this.list().some(area => area.name === name)) throw new TilecouchError('AREA_EXISTS', { value: name })
       return task()
     })
   }
@@ -100,7 +100,7 @@ export class Areas {
   /** @param {Area} area */
   async remove (area) {
     const store = this.#store
-    await area.updateOrKeep(() => ({ state: 'removing', live: false })) // on a full device it is what makes room
+    await area.updateOrKeep(() => ({ state: 'removing', live: false })) // a removal must also work on a full disk
     store.broadcast({ kind: 'remove', id: area.id })
     await area.stop('stop')
     await this.#destroy(area.id)
@@ -110,11 +110,11 @@ export class Areas {
     store.touch(area.layer, area)
   }
 
-  /** The database first: an interrupted removal leaves a document in the state `removing`. */
+  /** Destroys the database, then the document: an interrupted removal leaves a document in the state `removing`. */
   async #destroy (id) {
     const store = this.#store
     const destroy = async () => {
-      if (!await store.registry.get(id).catch(assumeThere)) return // another tab was quicker
+      if (!await store.registry.get(id).catch(assumeExists)) return // another tab has already removed it
       await withinTime(STOP_TIMEOUT, () => store.destroyDatabase(id))
       await store.registry.remove(id)
     }
@@ -137,7 +137,7 @@ export class Areas {
     return this.#enqueue(async () => {
       const docs = await this.#store.registry.list()
       const registeredIds = new Set(docs.map(AreaRegistry.idOf))
-      // not waited for: it may wait for this
+      // not awaited: it may wait for this queue
       for (const area of this.list()) if (!registeredIds.has(area.id)) this.#forget(area).catch(() => {})
       for (const doc of docs) {
         const id = AreaRegistry.idOf(doc)
@@ -155,7 +155,7 @@ export class Areas {
     return turn
   }
 
-  /** What pages that were killed have left half done. */
+  /** Finishes removals that killed pages began, and checks the databases. */
   async repair () {
     await Promise.all(this.list().map(area =>
       area.state === 'removing' ? this.#finishRemoval(area) : this.#checkDatabase(area)))
@@ -173,14 +173,14 @@ export class Areas {
       const { doc_count: count } = await area.db.info()
       if (!count) await area.update(doc => ({ ...doc, ...NO_TILES, state: 'new', updated: undefined }))
     } catch (error) {
-      // of this one; the others are well
+      // only this area is damaged
       area.setLocally({ error: 'COUCHDB_ERROR', reason: scrub(error.reason ?? error.message) })
     }
   }
 }
 
-/** A full device cannot be read: assume that the document is there. */
-function assumeThere (error) {
+/** A full disk cannot be read: assume that the document exists. */
+function assumeExists (error) {
   if (error.code !== 'DISK_FULL') throw error
   return true
 }

@@ -1,14 +1,14 @@
-// Which tiles of a view are on the device, and whether all tiles beneath them are. Looks areas up once and columns in
-// one read each, never tile by tile.
+// Tells which tiles of a view are on the device, and whether all tiles beneath them are too. Lists the areas once and
+// reads whole columns, never single tiles.
 import { gridOf } from '../../core/grids/index.js'
 
-const EDGE = 1e-6 // parts of a tile: an edge this near to another one lies on it
-const MAX_DEPTH = 4 // zooms beneath a tile that are looked at, of areas that are no boxes: 256 places a tile
+const EDGE = 1e-6 // fraction of a tile: nearer edges count as equal
+const MAX_DEPTH = 4 // zooms beneath a tile to check in areas that are not boxes: 256 places per tile
 
 /**
  * @typedef {import('../source/couch-source.js').Column} Column
- * @typedef {'whole' | 'part'} Coverage whole: the tile and everything that any area contains beneath it. part: not all
- *   of it
+ * @typedef {'whole' | 'part'} Coverage whole: the tile and all tiles beneath it that any area contains. part: some of
+ *   them
  */
 
 /**
@@ -16,7 +16,7 @@ const MAX_DEPTH = 4 // zooms beneath a tile that are looked at, of areas that ar
  * @param {Column[]} columns
  * @param {{bounds?: import('../../core/grid.js').Bbox, grid?: string | object, tileSize?: number}} [doc] of the layer:
  *   beyond its bounds, nothing is missing
- * @returns {Promise<Map<string, Coverage>>} by `z/x/y`; what is not on the device is not in it
+ * @returns {Promise<Map<string, Coverage>>} by `z/x/y`, without tiles that are not on the device
  */
 export async function coverageOf (offline, layer, columns, doc) {
   await Promise.resolve(offline.ready).catch(() => {}) // the page handles an error of `ready`
@@ -24,22 +24,22 @@ export async function coverageOf (offline, layer, columns, doc) {
   const versions = await offline.device.versions(layer, columns)
   /** @type {Map<string, Coverage>} */
   const coverage = new Map()
-  columns.forEach(({ z, x, y0, y1 }, at) => {
-    const here = new Set(versions[at].filter(({ current, gone }) => current && !gone).map(version => version.y))
+  columns.forEach(({ z, x, y0, y1 }, index) => {
+    const rows = new Set(versions[index].filter(({ current, gone }) => current && !gone).map(version => version.y))
     for (let y = y0; y <= y1; y++) {
       const touching = areas.filter(area => isNear(area, z, x, y))
-      const isWhole = here.has(y) && touching.length > 0 && isWholeIn(touching, { z, x, y }, doc)
-      const isPart = here.has(y) || touching.some(area => z < area.selection.zooms.min && area.status().tiles > 0)
+      const isWhole = rows.has(y) && touching.length > 0 && isWholeIn(touching, { z, x, y }, doc)
+      const isPart = rows.has(y) || touching.some(area => z < area.selection.zooms.min && area.status().tiles > 0)
       if (isWhole || isPart) coverage.set(`${z}/${x}/${y}`, isWhole ? 'whole' : 'part')
     }
   })
   return coverage
 }
 
-/** Whether an area has something to do with a tile: the tile itself, or what lies beneath it. */
+/** Whether an area contains a tile or any tile beneath it. */
 const isNear = ({ selection: { zooms, area } }, z, x, y) => z <= zooms.max && (!area || area.has(z, x, y))
 
-// the areas that touch a tile say how deep one may look: as deep as the deepest of them
+// tiles beneath are checked down to the deepest zoom of the areas that touch the tile
 function isWholeIn (areas, tile, doc) {
   const depth = Math.max(...areas.map(({ selection }) => selection.zooms.max))
   return areas.some(({ isComplete, selection: { zooms, area } }) => (
@@ -47,12 +47,12 @@ function isWholeIn (areas, tile, doc) {
   ))
 }
 
-/** Whether an area has all places of a zoom that lie beneath a tile. */
+/** Whether an area contains all places of a zoom beneath a tile. */
 function contains (area, tile, depth, doc) {
   const rectangles = area.rectangles(depth)
-  if (rectangles) return beneath(tile, depth, doc).every(inner => rectangles.some(outer => isInside(inner, outer)))
+  if (rectangles) return tilesBeneath(tile, depth, doc).every(inner => rectangles.some(outer => isInside(inner, outer)))
   const z = Math.min(depth, tile.z + MAX_DEPTH)
-  for (const { x0, x1, y0, y1 } of beneath(tile, z, doc)) {
+  for (const { x0, x1, y0, y1 } of tilesBeneath(tile, z, doc)) {
     for (let x = x0; x <= x1; x++) {
       if (!area.column(z, x).some(([first, last]) => first <= y0 && y1 <= last)) return false
     }
@@ -61,23 +61,23 @@ function contains (area, tile, depth, doc) {
 }
 
 /**
- * The places of a zoom beneath a tile, as far as the layer goes.
+ * The places of a zoom beneath a tile, within the bounds of the layer.
  * @returns {import('../../core/grid.js').TileRange[]}
  */
-function beneath ({ z, x, y }, depth, doc) {
+function tilesBeneath ({ z, x, y }, depth, doc) {
   const bounds = doc?.bounds
   const grid = gridOf(doc)
   const { origin, span, columns, rows } = grid.matrix(depth)
   const [left, bottom, right, top] = grid.extent(z, x, y)
   const first = place => Math.max(0, Math.floor(place + EDGE))
   const last = (place, count) => Math.min(count, Math.ceil(place - EDGE)) - 1
-  const all = {
+  const range = {
     x0: first((left - origin[0]) / span[0]), x1: last((right - origin[0]) / span[0], columns),
     y0: first((origin[1] - top) / span[1]), y1: last((origin[1] - bottom) / span[1], rows)
   }
-  if (!bounds) return [all]
+  if (!bounds) return [range]
   return grid.ranges(bounds, depth).map(({ x0, x1, y0, y1 }) => (
-    { x0: Math.max(x0, all.x0), x1: Math.min(x1, all.x1), y0: Math.max(y0, all.y0), y1: Math.min(y1, all.y1) }
+    { x0: Math.max(x0, range.x0), x1: Math.min(x1, range.x1), y0: Math.max(y0, range.y0), y1: Math.min(y1, range.y1) }
   )).filter(({ x0, x1, y0, y1 }) => x0 <= x1 && y0 <= y1)
 }
 

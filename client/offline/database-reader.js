@@ -1,13 +1,12 @@
-// Reads one PouchDB that may be written to, closed or removed at the same time: every question gets an answer or an
-// error.
+// Reads one PouchDB that may be written, closed or removed at the same time. Every read returns an answer or an error.
 import { extensionOf } from '../../core/images.js'
 import { TILE_ATTACHMENT, isTileId, layerRange, parseTileId, tileId } from '../../core/index.js'
 import { seriesTo } from '../../core/order.js'
 
-const READ_TIMEOUT = 15000 // milliseconds until the device counts as one that does not answer
+const READ_TIMEOUT = 15000 // milliseconds until a read fails
 const IMAGE_ATTEMPTS = 4
-const NO_BYTES = 'md5-1B2M2Y8AsgTpgAmY7PhCfg==' // their digest
-const PAGE = 1000 // documents read at once, where all of them are
+const NO_BYTES = 'md5-1B2M2Y8AsgTpgAmY7PhCfg==' // digest of an empty attachment
+const PAGE = 1000 // documents per request when a whole layer is read
 
 /** @typedef {import('../source/couch-source.js').Version} HeldVersion */
 
@@ -17,19 +16,19 @@ export class DatabaseReader {
   #db
   #isClosed = false
   /** @type {Set<(error: Error) => void>} */
-  #waiting = new Set()
+  #pendingRejects = new Set()
 
   /** @param {any} db a PouchDB */
   constructor (db) {
     this.#db = db
     const end = () => {
       this.#isClosed = true
-      for (const reject of this.#waiting) reject(new Error('the database is closed'))
+      for (const reject of this.#pendingRejects) reject(new Error('the database is closed'))
     }
     db.once('closed', end).once('destroyed', end)
   }
 
-  /** The one of this database. */
+  /** Returns the reader of a database, always the same one. */
   static of (db) {
     const reader = DatabaseReader.#readers.get(db) ?? new DatabaseReader(db)
     DatabaseReader.#readers.set(db, reader)
@@ -37,32 +36,32 @@ export class DatabaseReader {
   }
 
   /**
-   * Documents by id, those that are there.
+   * Reads the documents that exist, by id.
    * @param {string[]} ids
    * @returns {Promise<Map<string, any>>}
    */
   async docs (ids) {
-    if (!ids.length) return new Map() // PouchDB never answers that
+    if (!ids.length) return new Map() // PouchDB never answers a request without keys
     const { rows } = await this.#ask(db => db.allDocs({ keys: ids, include_docs: true }))
     return new Map(rows.filter(({ doc }) => doc).map(({ id, doc }) => [id, doc]))
   }
 
-  /** Their revisions. @returns {Promise<Map<string, string>>} */
+  /** Reads the revisions of the documents that exist. @returns {Promise<Map<string, string>>} */
   async revs (ids) {
     if (!ids.length) return new Map()
     const { rows } = await this.#ask(db => db.allDocs({ keys: ids }))
     return new Map(rows.filter(({ value }) => value && !value.deleted).map(({ id, value }) => [id, value.rev]))
   }
 
-  /** Documents whose ids begin alike: `layer:`, `edition:osm@`. @param {string} start @param {string} [end] */
+  /** Documents whose ids begin with a text: `layer:`, `edition:osm@`. @param {string} start @param {string} [end] */
   async withPrefix (start, end = `${start}\ufff0`) {
     const { rows } = await this.#ask(db => db.allDocs({ startkey: start, endkey: end, include_docs: true }))
     return rows.map(({ doc }) => doc)
   }
 
   /**
-   * Every version of the tiles of a column. Rows are in the order of text: those with equally many digits are
-   * one range, which also contains others that begin with the same digits.
+   * Reads every version of the tiles of a column. Ids are sorted as text: row numbers with equally many digits form one
+   * range, which also contains other rows that begin with the same digits.
    * @param {string} layer @param {import('../source/couch-source.js').Column} column
    * @returns {Promise<HeldVersion[]>}
    */
@@ -78,7 +77,7 @@ export class DatabaseReader {
     return versionsByRange.flat()
   }
 
-  /** Every version of a layer, in pages. @returns {AsyncGenerator<HeldVersion[]>} */
+  /** Reads every version of a layer, in pages. @returns {AsyncGenerator<HeldVersion[]>} */
   async * allVersions (layer) {
     const { startkey, endkey } = layerRange(layer)
     for (let from = startkey, skip = 0; ;) {
@@ -92,7 +91,7 @@ export class DatabaseReader {
   }
 
   /**
-   * What was written since, in pages.
+   * Reads the documents that were written after a sequence, in pages.
    * @param {number | string} since
    * @returns {AsyncGenerator<{docs: any[], since: number | string}>}
    */
@@ -106,18 +105,18 @@ export class DatabaseReader {
     }
   }
 
-  /** Grows with whatever is written. @returns {Promise<number | string>} */
+  /** The update sequence: it grows with every write. @returns {Promise<number | string>} */
   async sequence () {
     return (await this.#ask(db => db.info())).update_seq
   }
 
   /**
-   * A tile with its image.
-   * @param {string} [rev] the newest unless it is named
+   * Reads a tile with its image.
+   * @param {string} [rev] default: the newest
    * @returns {Promise<{blob: Blob, version: HeldVersion} | undefined>}
    */
   async image (id, rev) {
-    const doc = await this.#whole(id, rev)
+    const doc = await this.#readWhole(id, rev)
     const version = versionOf(doc)
     const image = doc?._attachments?.[TILE_ATTACHMENT]
     if (!version || !image) return undefined
@@ -125,15 +124,15 @@ export class DatabaseReader {
   }
 
   /**
-   * A document with the bytes of its attachments.
-   * @param {string} id @param {string} [rev] the newest unless it is named
-   * @returns {Promise<any>} nothing if it is not there, or its image is taken
+   * Reads a document with the bytes of its attachments.
+   * @param {string} id @param {string} [rev] default: the newest
+   * @returns {Promise<any>} undefined if the document does not exist or its image was compacted away
    */
-  async #whole (id, rev) {
+  async #readWhole (id, rev) {
     try {
       for (let attempt = 0; attempt < IMAGE_ATTEMPTS; attempt++) {
         const doc = await this.#ask(db => db.get(id, { ...(rev && { rev }), attachments: true, binary: true }))
-        if (!isTaken(doc)) return doc
+        if (!isImageLost(doc)) return doc
       }
       return undefined
     } catch (error) {
@@ -142,7 +141,7 @@ export class DatabaseReader {
     }
   }
 
-  /** Another attachment than an image. @returns {Promise<Blob | undefined>} */
+  /** Reads an attachment that is not a tile image. @returns {Promise<Blob | undefined>} */
   async attachment (id, name) {
     try {
       const { _attachments: attachments } = await this.#ask(db => db.get(id, { attachments: true, binary: true }))
@@ -154,34 +153,34 @@ export class DatabaseReader {
     }
   }
 
-  /** @param {(db: any) => Promise<any>} question */
-  #ask (question) {
+  /** @param {(db: any) => Promise<any>} query */
+  #ask (query) {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(new Error('the database is closed'))
       const timer = setTimeout(() => reject(new Error('the device does not answer')), READ_TIMEOUT)
-      this.#waiting.add(reject)
+      this.#pendingRejects.add(reject)
       const end = () => {
         clearTimeout(timer)
-        this.#waiting.delete(reject)
+        this.#pendingRejects.delete(reject)
       }
-      // it may also throw at once
-      Promise.resolve().then(() => question(this.#db)).finally(end).then(resolve, reject)
+      // the query may also throw synchronously
+      Promise.resolve().then(() => query(this.#db)).finally(end).then(resolve, reject)
     })
   }
 }
 
 /**
- * Whether a compaction has taken the image of a tile away while it was read: PouchDB on LevelDB answers no bytes then,
- * and no error.
- * @param {any} doc as it was read with its bytes
+ * Whether a compaction removed the image of a tile during the read. PouchDB on LevelDB then returns no bytes and no
+ * error.
+ * @param {any} doc that was read with its attachments
  */
-function isTaken ({ _attachments: attachments }) {
+function isImageLost ({ _attachments: attachments }) {
   const image = attachments?.[TILE_ATTACHMENT]
   if (!image || image.digest === NO_BYTES) return false
   return !(image.data?.size ?? image.data?.length)
 }
 
-/** What a document says of a version; nothing of one that is no tile's. @returns {HeldVersion | undefined} */
+/** The version that a tile document describes; undefined for other documents. @returns {HeldVersion | undefined} */
 export function versionOf (doc) {
   if (doc?.type !== 'tile' || typeof doc.time !== 'string' || !isTileId(doc._id)) return undefined
   const { layer, z, x, y, time } = parseTileId(doc._id)
@@ -192,7 +191,7 @@ export function versionOf (doc) {
   }
 }
 
-/** @param {{length?: number, data?: any}} image with its data an attachment may have no length */
+/** @param {{length?: number, data?: any}} image an attachment with data may lack a length */
 function bytesOf ({ length, data }) {
   if (length !== undefined) return length
   if (typeof data !== 'string') return data?.size ?? data?.length ?? 0
@@ -200,10 +199,10 @@ function bytesOf ({ length, data }) {
   return data.length / 4 * 3 - padding
 }
 
-const OTHER = 'application/octet-stream'
+const UNKNOWN_TYPE = 'application/octet-stream'
 
-/** PouchDB answers a Buffer in Node, a Blob elsewhere. @param {string} type as the store says */
+/** Makes a Blob. PouchDB returns a Buffer in Node, a Blob elsewhere. @param {string} type as stored */
 export function blobOf (data, type) {
-  const safe = extensionOf(type) ? type : OTHER
-  return data instanceof Blob && data.type === safe ? data : new Blob([data], { type: safe })
+  const safeType = extensionOf(type) ? type : UNKNOWN_TYPE
+  return data instanceof Blob && data.type === safeType ? data : new Blob([data], { type: safeType })
 }

@@ -1,4 +1,4 @@
-// All areas on the device, read as one store. They may overlap and be of different ages.
+// Reads all areas on the device as one store. Areas may overlap and be of different ages.
 import {
   endOf, isTileId, layerId, parseTileId, soundOf, styleId, tileId, toSeconds, versionId
 } from '../../core/index.js'
@@ -6,7 +6,7 @@ import { generation } from '../../core/mirror/index.js'
 import { styleFileOn, styleOn } from './area-styles.js'
 import { DatabaseReader, versionOf } from './database-reader.js'
 
-const HEAD_ATTEMPTS = 3 // at a head that has become another one between two questions, while its area is refreshed
+const HEAD_ATTEMPTS = 3 // reads of a head, which a refresh may replace between two reads
 
 /**
  * @typedef {import('../source/couch-source.js').Column} Column
@@ -36,7 +36,7 @@ export class Device {
     return this.#offline.databases(layer) ?? []
   }
 
-  /** The documents of every layer of which anything is there. @returns {Promise<any[]>} */
+  /** The documents of all layers on the device. @returns {Promise<any[]>} */
   async layers () {
     const answers = await this.#askEach(undefined, reader => reader.withPrefix('layer:'))
     const docs = soundOf(answers.flat(), 'layer')
@@ -44,7 +44,7 @@ export class Device {
     return names.map(name => newestDocument(docs.filter(({ layer }) => layer === name)))
   }
 
-  /** The layer's document. @param {string} layer @returns {Promise<any>} undefined where there is none */
+  /** The layer's document. @param {string} layer @returns {Promise<any>} undefined without one */
   async layer (layer) {
     const id = layerId(layer)
     const docs = await this.#askEach(layer, async reader => (await reader.docs([id])).get(id))
@@ -91,7 +91,7 @@ export class Device {
   }
 
   /**
-   * The versions of every tile in these columns that are there, as CouchSource.versions gives them.
+   * The versions on the device of every tile in these columns, in the form of CouchSource.versions.
    * @param {string} layer @param {Column[]} columns
    * @returns {Promise<HeldVersion[][]>} ascending by row, then time
    */
@@ -103,8 +103,8 @@ export class Device {
   }
 
   /**
-   * The image of a version. Its document may have become another since it was named: a head that went to the past, or,
-   * in an area that was not refreshed, one that has not gone there yet.
+   * The image of a version. Since it was listed, the version may have moved from the head document to a past document.
+   * In an area that was not refreshed, it is still in the head document.
    * @param {import('../source/couch-source.js').Version} version
    * @returns {Promise<Blob | undefined>}
    */
@@ -113,14 +113,14 @@ export class Device {
     const databases = await this.#databasesAt(layer, z, x, y)
     const [head, past] = [tileId(layer, z, x, y), versionId(layer, z, x, y, time)]
     const isSame = image => image && image.version.time === time && hasImageOf(image.version, version)
-    const looks = [
+    const lookups = [
       reader => reader.image(current ? head : past, rev),
       reader => reader.image(past),
       reader => reader.image(head)
     ]
-    for (const look of looks) {
+    for (const lookup of lookups) {
       for (const { db } of databases) {
-        const image = await look(DatabaseReader.of(db)).catch(() => undefined)
+        const image = await lookup(DatabaseReader.of(db)).catch(() => undefined)
         if (isSame(image)) return image.blob
       }
     }
@@ -140,7 +140,7 @@ export class Device {
   }
 
   /**
-   * What the heads of tiles are, without their images.
+   * The heads of tiles, without their images.
    * @param {string} layer @param {Tile[]} tiles
    * @returns {Promise<(HeldVersion | undefined)[]>}
    */
@@ -152,7 +152,7 @@ export class Device {
     return ids.map(id => latestOf(answers.map(docs => versionOf(docs.get(id)))))
   }
 
-  /** Whether the newest image of a place is there. */
+  /** Whether the device has a head with an image at a place. */
   async has (layer, z, x, y) {
     const [version] = await this.heads(layer, [{ z, x, y }])
     return Boolean(version && !version.gone)
@@ -171,8 +171,8 @@ export class Device {
 
   /** First and last time of a layer, as far as the device knows; null when it has no tiles. @param {string} layer */
   async extent (layer) {
-    const ends = await this.#askEach(layer, (reader, { db }) => this.#statistics.times(db, reader, layer))
-    const times = ends.flatMap(({ first, last }) => first && last ? [first, last] : []).sort()
+    const extents = await this.#askEach(layer, (reader, { db }) => this.#statistics.times(db, reader, layer))
+    const times = extents.flatMap(({ first, last }) => first && last ? [first, last] : []).sort()
     return times.length ? { first: times[0], last: times[times.length - 1] } : null
   }
 
@@ -186,16 +186,16 @@ export class Device {
   }
 
   /**
-   * Asks every database of a layer, or all. One that has no answer, or is closed, removed or broken, is left out.
+   * Asks every database of a layer, or all databases. Leaves out those that fail or have no answer.
    * @template T
    * @param {string | undefined} layer
-   * @param {(reader: DatabaseReader, database: Database) => Promise<T | undefined>} question
+   * @param {(reader: DatabaseReader, database: Database) => Promise<T | undefined>} query
    * @returns {Promise<T[]>}
    */
-  async #askEach (layer, question) {
+  async #askEach (layer, query) {
     const answers = (await this.databases(layer)).map(async database => {
       try {
-        return await question(DatabaseReader.of(database.db), database)
+        return await query(DatabaseReader.of(database.db), database)
       } catch {
         return undefined
       }
@@ -204,38 +204,39 @@ export class Device {
   }
 }
 
-/** The one with the most revisions. @param {any[]} docs of one layer @returns {any} nothing where there are none */
-const newestDocument = ([first, ...others]) =>
-  others.reduce((best, doc) => generation(doc._rev) > generation(best._rev) ? doc : best, first)
+/** The document with the most revisions. @param {any[]} docs of one layer @returns {any} undefined without documents */
+const newestDocument = ([first, ...otherDocs]) =>
+  otherDocs.reduce((best, doc) => generation(doc._rev) > generation(best._rev) ? doc : best, first)
 
 /**
  * @template {{time: string}} T
- * @param {(T | undefined)[]} list
- * @returns {T | undefined} the first one of the latest time
+ * @param {(T | undefined)[]} items
+ * @returns {T | undefined} the first item with the latest time
  */
-const latestOf = list => list.reduce((best, each) => each && (!best || each.time > best.time) ? each : best, undefined)
+const latestOf = items =>
+  items.reduce((best, item) => item && (!best || item.time > best.time) ? item : best, undefined)
 
 /**
- * The versions that several databases have of a column, each time of a tile once: as the past tells it, unless it is
- * the newest. A head that is the newest in an area may have gone to the past since. Where their images differ, the time
- * was taken out and filled again, and the area that was refreshed last is right.
- * @param {HeldVersion[][]} parts in the order in which they are believed
+ * Merges the versions that several databases have of a column, so that each tile has each time once. A past version
+ * replaces a head with the same time and image: an area that was not refreshed still has it as head. If the images
+ * differ, the version was removed and loaded again, and the area that was refreshed last is right.
+ * @param {HeldVersion[][]} parts of the databases, the last refreshed first
  */
 function mergeVersions (parts) {
   if (parts.length === 1) return parts[0].sort(byRowAndTime)
   /** @type {Map<string, HeldVersion>} */
-  const chosen = new Map()
+  const versionsByKey = new Map()
   for (const version of parts.flat()) {
     const key = `${version.y} ${version.time}`
-    const other = chosen.get(key)
-    if (!other || (other.current && !version.current && hasImageOf(version, other))) chosen.set(key, version)
+    const chosen = versionsByKey.get(key)
+    if (!chosen || (chosen.current && !version.current && hasImageOf(version, chosen))) versionsByKey.set(key, version)
   }
-  return [...chosen.values()].sort(byRowAndTime)
+  return [...versionsByKey.values()].sort(byRowAndTime)
 }
 
 /**
- * Whether two versions of one time have the same image, as far as they say.
- * @param {HeldVersion} one @param {HeldVersion} other
+ * Whether two versions of one time have the same image, as far as digests or sizes tell.
+ * @param {HeldVersion} version @param {HeldVersion} other
  */
 const hasImageOf = ({ digest, bytes }, other) => digest && other.digest
   ? digest === other.digest
@@ -244,7 +245,7 @@ const hasImageOf = ({ digest, bytes }, other) => digest && other.digest
 const byRowAndTime = (a, b) => a.y - b.y || (a.time < b.time ? -1 : a.time > b.time ? 1 : 0)
 
 /** @param {Column} column */
-const rowsOf = ({ y0, y1 }) => Array.from({ length: y1 - y0 + 1 }, (_, at) => y0 + at)
+const rowsOf = ({ y0, y1 }) => Array.from({ length: y1 - y0 + 1 }, (_, index) => y0 + index)
 
 /** @param {import('../source/couch-source.js').Version} version */
 const idOf = ({ layer, z, x, y, time, current }) => current ? tileId(layer, z, x, y) : versionId(layer, z, x, y, time)
@@ -261,8 +262,8 @@ export class DeviceStatistics {
   #cached = new Map()
 
   /**
-   * First and last time of a layer in a database, of its editions as well: they tell of more than an area. Reads on
-   * from where it was; what has gone since is not missed.
+   * First and last time of a layer in a database, editions included: they may reach beyond the area. Continues after
+   * the last read and ignores deletions.
    * @param {object} db @param {import('./database-reader.js').DatabaseReader} reader @param {string} layer
    * @returns {Promise<Times>}
    */
@@ -284,7 +285,7 @@ export class DeviceStatistics {
 
   /**
    * @param {string} layer
-   * @param {import('./database-reader.js').DatabaseReader[]} readers of what overlaps is counted once
+   * @param {import('./database-reader.js').DatabaseReader[]} readers overlapping tiles are counted once
    */
   async stats (layer, readers) {
     const places = JSON.stringify(await Promise.all(readers.map(reader => reader.sequence().catch(() => 'closed'))))
@@ -296,21 +297,21 @@ export class DeviceStatistics {
   }
 }
 
-/** In the shape of the view by_zoom, added up. */
+/** Sums the figures of a layer in the form of the view by_zoom. */
 async function countTiles (layer, readers) {
   const stats = {
     tiles: 0, versions: 0, bytes: 0, first: Infinity, last: -Infinity,
     zooms: /** @type {{z: number, tiles: number, x0: number, x1: number, y0: number, y1: number}[]} */ ([])
   }
-  const seen = new Set()
+  const countedKeys = new Set()
   const zooms = new Map()
   for (const reader of readers) {
     try {
       for await (const versions of reader.allVersions(layer)) {
         for (const { z, x, y, time, bytes, gone, current } of versions) {
           const key = `${z}/${x}/${y}${current ? '' : time}`
-          if (seen.has(key)) continue
-          seen.add(key)
+          if (countedKeys.has(key)) continue
+          countedKeys.add(key)
           stats.versions++
           stats.bytes += bytes
           stats.first = Math.min(stats.first, toSeconds(time))
@@ -323,7 +324,7 @@ async function countTiles (layer, readers) {
         }
       }
     } catch {
-      // closed or removed in the middle
+      // the database was closed or removed during the read
     }
   }
   stats.zooms = [...zooms.values()].sort((a, b) => a.z - b.z)

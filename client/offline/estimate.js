@@ -1,5 +1,5 @@
 // Estimates an area before its download: tiles, versions and bytes of images as the views of the store sum them, and
-// about how many bytes the network carries.
+// about how many bytes the download transfers.
 import { bytesOfStyles, fetchStyles } from './area-styles.js'
 import { StoreListing, selectedRows } from './store-listing.js'
 
@@ -7,7 +7,7 @@ const BY_ZOOM = '_design/versions/_view/by_zoom'
 const BY_AREA = '_design/versions/_view/by_area'
 const REST_BY_AREA = '_design/versions/_view/rest_by_area'
 
-const DOCUMENT_BYTES = 1000 // of the row of a listing, and of a document without its image
+const DOCUMENT_BYTES = 1000 // bytes of a listing row and of a document without its image
 
 /**
  * @typedef {{tiles: number, versions: number, bytes: number, styles: number, transfer: number, requests: number}}
@@ -20,14 +20,14 @@ const DOCUMENT_BYTES = 1000 // of the row of a listing, and of a document withou
  * @param {import('../../core/mirror/index.js').Selection} selection of one layer
  * @param {{signal?: AbortSignal, limits?: Partial<typeof import('./store-listing.js').listingDefaults>}} [options]
  * @returns {Promise<Estimate>} tiles: with an image now; versions: documents of tiles; bytes: of images; styles: bytes
- *   of styles, sprites and glyphs at most: only those glyphs come that labels of the tiles need; transfer: about how
- *   many bytes a download transfers
+ *   of styles, sprites and glyphs at most: only glyphs that labels need are downloaded; transfer: about how many bytes
+ *   a download transfers
  */
 export async function estimate (couch, selection, { signal, limits } = {}) {
   const listing = new StoreListing(couch, selection, { signal, limits })
   const counts = await (selection.since ? countRows(listing) : sumViews(listing).catch(error => {
     if (error.code !== 'INDEX_MISSING') throw error
-    return countRows(listing) // a store whose design documents are older
+    return countRows(listing) // the design documents of the store are older
   }))
   const { documents, styles: rows } = await listing.layerDocuments()
   const styles = bytesOfStyles((await fetchStyles(couch, rows, signal)).styles)
@@ -82,7 +82,7 @@ async function sumView (listing, view, zooms, kind) {
 }
 
 /**
- * Reads every row: which versions belong since a time depends on all versions of a tile.
+ * Reads every row: which versions belong to a `since` depends on all versions of the tile.
  * @param {StoreListing} listing
  */
 async function countRows (listing) {

@@ -1,5 +1,5 @@
-// Reads which letters the vector tiles of an area write, while they come: before a tile is written, they are noted, so
-// that a download that is killed at any moment has seen the letters of all its tiles.
+// Collects the letters in the labels of vector tiles during a download. Letters are saved before their tile is written,
+// so that a killed download has the letters of all its tiles.
 import { LetterCounter } from '../../core/label-text.js'
 import { TILE_ATTACHMENT, formats, isTileId } from '../../core/index.js'
 import { unzipTile } from '../../core/images.js'
@@ -13,12 +13,12 @@ export class LetterReader {
   #source
   #onNew
   #letters = /** @type {LetterCounter | undefined} */ (undefined)
-  /** @type {Map<LetterCounter, Promise<void>>} of all letters that were read */
-  #notes = new Map()
+  /** @type {Map<LetterCounter, Promise<void>>} the last save of the letters */
+  #saves = new Map()
 
   /**
    * @param {Source} source of the tiles
-   * @param {(letters: import('../../core/label-text.js').Letters) => Promise<void>} onNew waited for before tiles with
+   * @param {(letters: import('../../core/label-text.js').Letters) => Promise<void>} onNew awaited before tiles with
    *   new letters are written
    */
   constructor (source, onNew) {
@@ -27,21 +27,21 @@ export class LetterReader {
     this.#onNew = onNew
   }
 
-  /** Counts from now on. @param {import('../../core/label-text.js').Letters} letters known before */
+  /** Starts to count letters. @param {import('../../core/label-text.js').Letters} letters of earlier tiles */
   begin (letters) {
     this.#letters = new LetterCounter(letters)
-    this.#notes.set(this.#letters, Promise.resolve())
+    this.#saves.set(this.#letters, Promise.resolve())
   }
 
   /** @type {Source['fetch']} */
-  async fetch (asked, options) {
-    const answer = await this.#source.fetch(asked, options)
+  async fetch (revisions, options) {
+    const answer = await this.#source.fetch(revisions, options)
     const letters = this.#letters
     if (!letters) return answer
     const areNew = await Promise.all(answer.docs.map(doc => addTo(letters, doc)))
-    if (areNew.includes(true)) this.#notes.clear()
-    // also of letters that a tile before these had
-    await sharePromise(this.#notes, letters, () => this.#onNew(letters.toJSON()))
+    if (areNew.includes(true)) this.#saves.clear()
+    // also awaits the save of letters that an earlier tile had
+    await sharePromise(this.#saves, letters, () => this.#onNew(letters.toJSON()))
     return answer
   }
 }
@@ -53,6 +53,6 @@ async function addTo (letters, { _id: id, _attachments: attachments }) {
   try {
     return letters.add(await unzipTile(typeof data === 'string' ? fromBase64(data) : data))
   } catch {
-    return false // a damaged tile: no map draws it either
+    return false // no map draws a damaged tile
   }
 }

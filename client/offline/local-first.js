@@ -1,4 +1,5 @@
-// Reads documents from other areas on the device where those have the same revision, and the rest from the store.
+// A source of a transfer. Reads documents from other areas on the device if these have the same revision, else from the
+// store.
 import { PouchPeer, whileOpen } from '../mirror/pouch-peer.js'
 import { DatabaseReader } from './database-reader.js'
 
@@ -16,29 +17,29 @@ export class LocalFirst {
   }
 
   /** @type {Source['fetch']} */
-  async fetch (asked, options) {
+  async fetch (requested, options) {
     const docs = []
-    let left = asked
+    let missing = requested
     for (const db of this.#databases) {
-      if (!left.length) break
-      const asking = left
-      const read = () => fetchLocal(db, asking, options.signal)
-      // a database that is removed meanwhile may never answer: the store has its documents as well
+      if (!missing.length) break
+      const revisions = missing
+      const read = () => fetchLocal(db, revisions, options.signal)
+      // a database that is being removed may never answer: the store has its documents too
       const localDocs = await whileOpen([db], options.signal, new AbortController(), read).catch(() => [])
       docs.push(...localDocs)
       const ids = new Set(localDocs.map(({ _id: id }) => id))
-      left = left.filter(({ id }) => !ids.has(id))
+      missing = missing.filter(({ id }) => !ids.has(id))
     }
-    if (!left.length) return { docs, bytes: 0, failed: [] }
-    const answer = await this.origin.fetch(left, options)
+    if (!missing.length) return { docs, bytes: 0, failed: [] }
+    const answer = await this.origin.fetch(missing, options)
     return { ...answer, docs: [...docs, ...answer.docs] }
   }
 }
 
-/** Revisions that are the newest in a database: older ones have lost their images. */
-async function fetchLocal (db, asked, signal) {
-  const revs = await DatabaseReader.of(db).revs(asked.map(({ id }) => id))
-  const current = asked.filter(({ id, rev }) => revs.get(id) === rev).map(({ id, rev }) => ({ id, rev }))
+/** Fetches the revisions that are the newest in a database: older ones have lost their images. */
+async function fetchLocal (db, revisions, signal) {
+  const revs = await DatabaseReader.of(db).revs(revisions.map(({ id }) => id))
+  const current = revisions.filter(({ id, rev }) => revs.get(id) === rev).map(({ id, rev }) => ({ id, rev }))
   const { docs } = await new PouchPeer(db).fetch(current, { signal })
   return docs.filter(({ _id: id, _rev: rev }) => revs.get(id) === rev)
 }

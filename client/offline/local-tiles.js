@@ -1,4 +1,4 @@
-// What the database of one area holds: revisions by id and by ranges of columns, and how many tiles there are.
+// Reads the database of one area: revisions by id and by ranges of columns, and the number of tiles.
 import { MAX_ZOOM, layerRange, parseTileId } from '../../core/index.js'
 import { pagesOf } from '../../core/couch/queries.js'
 import { versionOf } from './database-reader.js'
@@ -31,7 +31,7 @@ export class LocalTiles {
     this.layer = layer
   }
 
-  /** Whether nothing was ever written there. */
+  /** Whether nothing was ever written to the database. */
   async isNew () {
     const { doc_count: count, update_seq: sequence } = await this.peer.info()
     return count === 0 && Number(sequence) === 0
@@ -48,7 +48,7 @@ export class LocalTiles {
   }
 
   /**
-   * Adds the columns of the device, where a store has nothing.
+   * Adds the columns that have tiles on the device but none in the store.
    * @param {Map<number, Map<number, number>>} columns of the store @param {import('../../core/grid.js').Zooms} zooms
    */
   async addColumns (columns, { min, max }) {
@@ -71,7 +71,7 @@ export class LocalTiles {
   }
 
   /**
-   * Of the tiles in rows of a column.
+   * Reads the revisions of the tiles in some rows of a column.
    * @param {import('./store-listing.js').Range} range
    * @returns {Promise<LocalRevs>}
    */
@@ -88,14 +88,14 @@ export class LocalTiles {
     return ids.length ? liveRevs(await this.peer.allDocs({ keys: ids })) : new Map()
   }
 
-  /** @param {string[]} ids @returns {Promise<any[]>} those that are there */
+  /** @param {string[]} ids @returns {Promise<any[]>} the existing documents */
   async docs (ids) {
     if (!ids.length) return []
     const { rows } = await this.peer.allDocs({ keys: ids, include_docs: true })
     return rows.flatMap(({ doc }) => doc ?? [])
   }
 
-  /** Of the documents of the layer that are no tiles. @returns {Promise<LocalRevs>} */
+  /** Reads the revisions of the documents of the layer that are not tiles. @returns {Promise<LocalRevs>} */
   async layerDocuments () {
     const { keys, ...editions } = layerDocumentRanges(this.layer)
     return new Map([...await this.revs(keys), ...liveRevs(await this.peer.allDocs(editions))])

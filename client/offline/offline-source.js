@@ -1,4 +1,4 @@
-// The source of layers with the option `offline`: reads from the device, from the network, or from one after the other.
+// The source of layers with the option `offline`: reads from the device, from the network, or from both in turn.
 // It has the interface of CouchSource, and methods for callers that can show the device's answer first.
 import { TilecouchError, checkLayer, tileId } from '../../core/index.js'
 import { gridOf } from '../../core/grids/index.js'
@@ -6,7 +6,7 @@ import { CouchSource } from '../source/couch-source.js'
 import { isPassing } from '../source/failure.js'
 
 export const offlineSourceDefaults = {
-  // milliseconds that the network is waited for where the device could answer, when the network comes first
+  // milliseconds to wait for the network before the device answers, if the network is asked first
   networkTimeout: 3000
 }
 
@@ -26,7 +26,7 @@ export class OfflineSource {
 
   /**
    * @param {{offline: any, layer: string, read?: string, couch?: CouchSource, newestOnly?: boolean,
-   *   limits?: Partial<typeof offlineSourceDefaults>}} parts newestOnly: an area without the past has all of a tile
+   *   limits?: Partial<typeof offlineSourceDefaults>}} parts newestOnly: an area without the past is enough
    */
   constructor ({ offline, layer, read = 'device', couch, newestOnly = false, limits }) {
     if (!READ_ORDERS.includes(read)) {
@@ -50,32 +50,32 @@ export class OfflineSource {
   /** @returns {Promise<Record<string, any>>} */
   async layer (layer, signal) {
     checkLayer(layer)
-    const here = () => this.#device.layer(layer)
-    const asked = () => this.#ask(couch => couch.layer(layer, signal), signal)
+    const readDevice = () => this.#device.layer(layer)
+    const askNetwork = () => this.#ask(couch => couch.layer(layer, signal), signal)
     if (this.read === 'only') {
-      const doc = await here()
+      const doc = await readDevice()
       if (doc) return doc
       throw new TilecouchError('NOT_ON_DEVICE', { layer })
     }
-    if (this.read === 'network') return this.#networkFirst(asked, here)
-    return await this.#device.layer(layer) ?? this.#networkOr(asked, here)
+    if (this.read === 'network') return this.#networkFirst(askNetwork, readDevice)
+    return await this.#device.layer(layer) ?? this.#networkOr(askNetwork, readDevice)
   }
 
   /**
    * @param {string} layer @param {Column[]} columns @param {AbortSignal} [signal]
-   * @param {{onEarly?: (columns: LocalColumn[]) => void}} [options] onEarly: called with what the device has before the
-   *   network is asked, or when it takes long; then the network's failure is a failure. Without it, what the device has
-   *   is the answer, whose lists are marked `isPartial`.
+   * @param {{onEarly?: (columns: LocalColumn[]) => void}} [options] onEarly: called with the versions on the device
+   *   before the network answers, or when it is slow; then a network failure rejects. Without it, a network failure
+   *   returns the versions on the device, in lists marked `isPartial`.
    * @returns {Promise<Version[][]>}
    */
   async versions (layer, columns, signal, { onEarly } = {}) {
     if (this.read === 'network') return this.#versionsOfNetwork(layer, columns, signal, onEarly)
     const localColumns = await this.local(layer, columns)
-    const lacking = columns.filter((column, at) => !localColumns[at].isWhole)
-    if (!lacking.length) return localColumns.map(({ versions }) => versions)
+    const partialColumns = columns.filter((column, index) => !localColumns[index].isWhole)
+    if (!partialColumns.length) return localColumns.map(({ versions }) => versions)
     onEarly?.(localColumns)
     try {
-      const answers = await this.#askVersions(layer, lacking, signal)
+      const answers = await this.#askVersions(layer, partialColumns, signal)
       return localColumns.map(({ versions, isWhole }) => isWhole ? versions : answers.shift() ?? [])
     } catch (error) {
       if (onEarly || signal?.aborted || !localColumns.some(({ versions }) => versions.length)) throw error
@@ -84,21 +84,21 @@ export class OfflineSource {
   }
 
   async #versionsOfNetwork (layer, columns, signal, onEarly) {
-    const asked = this.#askVersions(layer, columns, signal)
-    asked.catch(() => {}) // handled here, or after the device was asked
+    const request = this.#askVersions(layer, columns, signal)
+    request.catch(() => {}) // handled below
     try {
-      const answers = await this.#withTimeout(asked)
+      const answers = await this.#withTimeout(request)
       if (answers !== TIMED_OUT) return answers
     } catch (error) {
       if (signal?.aborted) throw error
     }
     const localColumns = await this.local(layer, columns)
     onEarly?.(localColumns)
-    return onEarly || !localColumns.some(({ versions }) => versions.length) ? asked : localColumns.map(partial)
+    return onEarly || !localColumns.some(({ versions }) => versions.length) ? request : localColumns.map(partial)
   }
 
   /**
-   * What the device has of columns, and whether that is all there is.
+   * The versions of columns on the device, and whether the store has no others.
    * @param {Column[]} columns
    * @returns {Promise<LocalColumn[]>}
    */
@@ -106,41 +106,40 @@ export class OfflineSource {
     const [versions, databases, doc] = await Promise.all([
       this.#device.versions(layer, columns), this.#device.databases(layer), this.#device.layer(layer)
     ])
-    const whole = databases.filter(database => this.#hasAll(database))
-    return columns.map((column, at) => {
+    const completeDatabases = databases.filter(database => this.#hasAll(database))
+    return columns.map((column, index) => {
       const { z, x, y0, y1 } = column
-      let isWhole = !this.#pending.compare(column, versions[at])
+      let isWhole = !this.#pending.compare(column, versions[index])
       for (let y = y0; y <= y1; y++) {
-        isWhole &&= whole.some(({ holds }) => holds(z, x, y)) || !isInBounds(doc, z, x, y)
+        isWhole &&= completeDatabases.some(({ holds }) => holds(z, x, y)) || !isInBounds(doc, z, x, y)
       }
-      return { versions: versions[at], isWhole: (isWhole && this.read !== 'network') || !this.#couch }
+      return { versions: versions[index], isWhole: (isWhole && this.read !== 'network') || !this.#couch }
     })
   }
 
-  /** Whether a database has every version of its tiles that may be asked for. */
+  /** Whether a database has every version of its tiles that this source may read. */
   #hasAll ({ isComplete, hasHistory }) {
     return isComplete && (hasHistory === true || this.newestOnly)
   }
 
-  /** What the network says. */
   #askVersions (layer, columns, signal) {
     return this.#ask(couch => couch.versions(layer, columns, signal), signal)
   }
 
   /** @returns {Promise<{first: string, last: string} | null>} */
   async extent (layer, signal) {
-    const here = () => this.#device.extent(layer)
-    if (!this.#couch) return await here() ?? null
-    const asked = () => this.#ask(couch => couch.extent(layer, signal), signal)
-    if (this.read === 'network') return this.#networkFirst(asked, here)
+    const readDevice = () => this.#device.extent(layer)
+    if (!this.#couch) return await readDevice() ?? null
+    const askNetwork = () => this.#ask(couch => couch.extent(layer, signal), signal)
+    if (this.read === 'network') return this.#networkFirst(askNetwork, readDevice)
     const databases = await this.#device.databases(layer)
-    if (databases.some(database => this.#hasAll(database))) return here()
-    return this.#networkOr(asked, here)
+    if (databases.some(database => this.#hasAll(database))) return readDevice()
+    return this.#networkOr(askNetwork, readDevice)
   }
 
   /**
    * @param {Version} version @param {AbortSignal} [signal]
-   * @param {{fresh?: boolean}} [options] fresh: what the device has is no good
+   * @param {{fresh?: boolean}} [options] fresh: do not read the image from the device
    * @returns {Promise<Blob>}
    */
   async tile (version, signal, { fresh = false } = {}) {
@@ -154,7 +153,7 @@ export class OfflineSource {
     return blob
   }
 
-  /** The same from the network. @param {{fresh?: boolean}} [options] @returns {Promise<Blob>} */
+  /** The image of a version from the network. @param {{fresh?: boolean}} [options] @returns {Promise<Blob>} */
   async fromNetwork (version, signal, options) {
     const { layer, z, x, y, time } = version
     if (!this.#couch) throw new TilecouchError('TILE_NOT_FOUND', { id: tileId(layer, z, x, y), time })
@@ -172,7 +171,7 @@ export class OfflineSource {
   }
 
   /**
-   * As CouchSource; with `only`, changes come as events of the OfflineStore.
+   * As in CouchSource. With `read: 'only'`, the OfflineStore fires events instead.
    * @param {string} layer @param {string} since @param {AbortSignal} signal
    * @param {{wait?: boolean, past?: boolean}} [options]
    */
@@ -194,7 +193,7 @@ export class OfflineSource {
     return answer
   }
 
-  /** Resolves when the network answers, whatever it says. */
+  /** Resolves when the network answers, even with an error. */
   async probe (signal) {
     await this.#ask(
       couch => couch.layer(this.name, signal), signal
@@ -219,48 +218,48 @@ export class OfflineSource {
   }
 
   /**
-   * What the network says; what is here, when it fails or takes long.
+   * The network's answer; the device's answer if the network fails or is slow.
    * @template T
-   * @param {() => Promise<T>} asked @param {() => Promise<T | undefined>} here
+   * @param {() => Promise<T>} askNetwork @param {() => Promise<T | undefined>} readDevice
    */
-  async #networkFirst (asked, here) {
-    const asking = asked()
-    asking.catch(() => {}) // handled here, or when there is nothing here
-    const answer = await this.#withTimeout(asking).catch(() => TIMED_OUT)
-    return answer === TIMED_OUT ? await here() ?? asking : /** @type {T} */ (answer)
+  async #networkFirst (askNetwork, readDevice) {
+    const request = askNetwork()
+    request.catch(() => {}) // handled by the callers of `request`
+    const answer = await this.#withTimeout(request).catch(() => TIMED_OUT)
+    return answer === TIMED_OUT ? await readDevice() ?? request : /** @type {T} */ (answer)
   }
 
   /**
-   * What the network says, however long that takes; what is here, when it fails.
+   * The network's answer, without a time limit; the device's answer if the network fails.
    * @template T
-   * @param {() => Promise<T>} asked @param {() => Promise<T | undefined>} here
+   * @param {() => Promise<T>} askNetwork @param {() => Promise<T | undefined>} readDevice
    */
-  async #networkOr (asked, here) {
+  async #networkOr (askNetwork, readDevice) {
     try {
-      return await asked()
+      return await askNetwork()
     } catch (error) {
-      const localAnswer = await here()
+      const localAnswer = await readDevice()
       if (localAnswer === undefined || localAnswer === null) throw error
       return localAnswer
     }
   }
 
   /**
-   * The answer; TIMED_OUT when it takes too long, at once while offline. The request continues.
+   * The answer to a request, or TIMED_OUT after the timeout; at once while offline. The request continues.
    * @template T
-   * @param {Promise<T>} asked
+   * @param {Promise<T>} request
    * @returns {Promise<T | typeof TIMED_OUT>}
    */
-  #withTimeout (asked) {
+  #withTimeout (request) {
     if (this.#offline.isOnline === false) return Promise.resolve(TIMED_OUT)
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => resolve(TIMED_OUT), this.limits.networkTimeout)
-      asked.finally(() => clearTimeout(timer)).then(resolve, reject)
+      request.finally(() => clearTimeout(timer)).then(resolve, reject)
     })
   }
 }
 
-/** A list that may lack what only the network knows. @param {LocalColumn} column */
+/** Marks a list that may lack versions of the store. @param {LocalColumn} column */
 const partial = ({ versions, isWhole }) => isWhole ? versions : Object.assign([...versions], { isPartial: true })
 
 /** Whether a layer may have a tile there. @param {any} doc its document */
@@ -269,13 +268,13 @@ function isInBounds (doc, z, x, y) {
   return gridOf(doc).ranges(doc.bounds, z).some(({ x0, x1, y0, y1 }) => x >= x0 && x <= x1 && y >= y0 && y <= y1)
 }
 
-/** What is answered when it takes longer. */
+/** The answer of #withTimeout after the timeout. */
 const TIMED_OUT = Symbol('timed out')
 
 /** @typedef {{z: number, x: number, y: number, time?: string, rev: string, deleted: boolean}} PendingChange */
 
 class PendingChanges {
-  /** @type {Map<string, Map<string, PendingChange>>} tile -> time, or nothing for its head -> the last change */
+  /** @type {Map<string, Map<string, PendingChange>>} tile -> time, empty for its head -> last change */
   #tiles = new Map()
 
   /** @param {PendingChange} change */
@@ -287,7 +286,7 @@ class PendingChanges {
   /**
    * Forgets the changes that the device has in the meantime.
    * @param {import('../source/couch-source.js').Column} column
-   * @param {import('../source/couch-source.js').Version[]} versions what the device has there
+   * @param {import('../source/couch-source.js').Version[]} versions on the device
    * @returns {boolean} whether the device lacks any
    */
   compare ({ z, x, y0, y1 }, versions) {
@@ -305,7 +304,7 @@ class PendingChanges {
   }
 }
 
-/** Whether the device has what a change made. @param {PendingChange} change @param {Version[]} versions of its tile */
+/** Whether the device has applied a change. @param {PendingChange} change @param {Version[]} versions of its tile */
 function isApplied ({ time, rev, deleted }, versions) {
   if (!deleted) return versions.some(version => version.rev === rev)
   return !versions.some(version => time ? !version.current && version.time === time : version.current)

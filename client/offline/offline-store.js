@@ -1,4 +1,4 @@
-// Parts of the map on the device: in a browser's IndexedDB, in Node's LevelDB. The page brings its PouchDB.
+// Keeps parts of the map on the device: in IndexedDB in browsers, in LevelDB in Node. The page provides PouchDB.
 import { TilecouchError, checkSound, layerId } from '../../core/index.js'
 import { shared } from '../../core/promises.js'
 import { HttpCouch } from '../mirror/http.js'
@@ -16,20 +16,20 @@ import { OfflineSource } from './offline-source.js'
 import { withinTime, withSignals } from '../source/wait.js'
 
 export const offlineDefaults = {
-  /** of the databases on the device: two stores of a page need two names. In Node the path of their folders */
+  /** of the databases on the device: two stores of a page need two names. In Node, the path of their folders */
   name: 'tilecouch',
-  /** @type {PouchConstructor | undefined} globalThis.PouchDB unless given; without any: `NO_POUCHDB` */
+  /** @type {PouchConstructor | undefined} default: globalThis.PouchDB; without both: `NO_POUCHDB` */
   PouchDB: undefined,
-  /** @type {string | undefined} of PouchDB: idb in browsers, leveldb in Node unless given */
+  /** @type {string | undefined} of PouchDB. Default: idb in browsers, leveldb in Node */
   adapter: undefined,
   /** @type {RequestInit} for every request, as fetch takes them: credentials, headers, … */
   fetchOptions: {},
-  /** @type {Partial<TransferLimits>} how much is transferred at once */
+  /** @type {Partial<TransferLimits>} limits of transfers */
   limits: {}
 }
 
 /**
- * @typedef {new (name: string, options?: any) => any} PouchConstructor what `new PouchDB(name, options)` is made with
+ * @typedef {new (name: string, options?: any) => any} PouchConstructor the class PouchDB
  * @typedef {typeof import('./transfer.js').transferDefaults} TransferLimits
  * @typedef {{remote: string} & Partial<typeof offlineDefaults>} OfflineStoreOptions remote: address of the store,
  *   absolute or relative to the page; may hold a name and password
@@ -39,26 +39,26 @@ export const offlineDefaults = {
  * @property {{areas: Area[]}} areas an area was added, removed, renamed, or changed its state
  * @property {{area: Area, status: import('./area.js').AreaStatus}} progress during a transfer, at most ten times a
  *   second
- * @property {{area?: Area, error: TilecouchError}} failure something in the background went wrong
+ * @property {{area?: Area, error: TilecouchError}} failure an error in the background
  * @property {{online: boolean}} online the store answers, or does not any more
  * @property {{layer: string, area?: Area}} tiles tiles of a layer on the device changed
  */
 
 const ASKING_RETRIES = 1 // repetitions of a request that a user waits for
 const TRANSFER_RETRIES = 5 // repetitions of a transfer's request: after eight seconds the store counts as away
-const STOP_TIMEOUT = 5000 // milliseconds to stop in
+const STOP_TIMEOUT = 5000 // milliseconds for transfers to stop, and for databases to close
 
-/** Parts of the map on a device, and all that belongs to them. @extends {Emitter<OfflineStoreEvents>} */
+/** Areas of the map on a device. @extends {Emitter<OfflineStoreEvents>} */
 export class OfflineStore extends Emitter {
   #options
   #tabs
   #otherTabs
   #connection
   #follower
-  #databases = /** @type {Map<any, string>} */ (new Map()) // that are open, and what of
+  #databases = /** @type {Map<any, string>} */ (new Map()) // open PouchDBs -> suffixes of their names
   #closing = new AbortController()
   #ready = shared(() => this.#start())
-  #reportedAreas = '' // of the areas
+  #reportedAreas = '' // JSON of the areas in the last event
 
   /** @param {OfflineStoreOptions} options */
   constructor ({ remote, ...options }) {
@@ -69,7 +69,7 @@ export class OfflineStore extends Emitter {
     const { name, fetchOptions, limits } = this.#options
     this.name = name
     this.limits = limits
-    /** For what may take long. */
+    /** For transfers and the change feed. */
     this.couch = new HttpCouch(remote, { fetchOptions, retries: TRANSFER_RETRIES })
     /** For requests that a user waits for. */
     this.asking = new HttpCouch(remote, { fetchOptions, retries: ASKING_RETRIES })
@@ -90,7 +90,7 @@ export class OfflineStore extends Emitter {
     this.ready.catch(() => {}) // callers that wait for it get the error
   }
 
-  /** Until then the list of areas is not right. If the device could not be read, it is tried again when asked for. */
+  /** Resolves when the list of areas was read. If that failed, the next use reads it again. */
   get ready () {
     return this.#ready()
   }
@@ -102,12 +102,12 @@ export class OfflineStore extends Emitter {
     this.changed()
   }
 
-  /** For every request, with the name and password of the address. */
+  /** Options for every request, with the name and password of the address. */
   get fetchOptions () {
     return { ...this.#options.fetchOptions, headers: this.couch.headers }
   }
 
-  /** Whether the store answered when it was last asked; undefined before. */
+  /** Whether the store answered the last request; undefined before the first. */
   get isOnline () {
     return this.#connection.isOnline
   }
@@ -127,13 +127,13 @@ export class OfflineStore extends Emitter {
     return super.on(types, listener, context)
   }
 
-  /** What a layer reads from. @param {Omit<ConstructorParameters<typeof OfflineSource>[0], 'offline'>} options */
+  /** Creates the source of a layer. @param {Omit<ConstructorParameters<typeof OfflineSource>[0], 'offline'>} options */
   source (options) {
     return new OfflineSource({ offline: this, ...options })
   }
 
   /**
-   * What the device has of a layer, or of all, in the order in which it is to be read.
+   * The databases of a layer, or of all layers, the last updated first.
    * @param {string} [layer]
    * @returns {{db: any, area: import('./area.js').Area, holds: (z: number, x: number, y: number) => boolean,
    *   isComplete: boolean, hasHistory: boolean | string}[]}
@@ -151,19 +151,19 @@ export class OfflineStore extends Emitter {
   }
 
   /**
-   * How much room there is, in bytes. `ours`: of areas, as far as it is known; the others only where a browser says so.
+   * Storage in bytes. `ours`: used by areas, as far as known. Only some browsers tell the other figures.
    */
   async storage () {
     const ours = this.areas.list().reduce((sum, area) => sum + storageSize(area.status()), 0)
     return { ...await storageRoom(), ours }
   }
 
-  /** Asks the browser not to clear it away when the device is short of room. @returns {Promise<boolean>} */
+  /** Asks the browser to keep the data when the device is short of room. @returns {Promise<boolean>} */
   async persist () {
     return await globalThis.navigator?.storage?.persist?.() ?? false
   }
 
-  /** Stops everything and lets go of the databases. What was under way rejects ABORTED. */
+  /** Stops everything and closes the databases. Running calls reject with ABORTED. */
   async close () {
     if (this.isClosed) return
     this.#closing.abort()
@@ -178,7 +178,7 @@ export class OfflineStore extends Emitter {
     await withinTime(STOP_TIMEOUT, closeAll)
   }
 
-  /** Takes everything off the device that it has put there. */
+  /** Removes everything that this store has put on the device. */
   async destroy () {
     this.check()
     await this.ready.catch(() => {})
@@ -208,15 +208,15 @@ export class OfflineStore extends Emitter {
   /** @param {any} db */
   async closeDatabase (db) {
     this.#databases.delete(db)
-    await db.close().catch(() => {}) // it may be destroyed
+    await db.close().catch(() => {}) // it may be destroyed already
   }
 
-  /** Destroys a database, also where it is open. @param {string} suffix */
+  /** Destroys a database, even if it is open. @param {string} suffix */
   async destroyDatabase (suffix) {
-    const open = [...this.#databases].filter(([, other]) => other === suffix).map(([db]) => db)
-    const [db = this.open(suffix)] = open
+    const openDatabases = [...this.#databases].filter(([, openSuffix]) => openSuffix === suffix).map(([db]) => db)
+    const [db = this.open(suffix)] = openDatabases
     await destroyPouch(db)
-    for (const database of [db, ...open]) this.#databases.delete(database)
+    for (const database of [db, ...openDatabases]) this.#databases.delete(database)
   }
 
   check () {
@@ -233,7 +233,7 @@ export class OfflineStore extends Emitter {
   }
 
   /**
-   * The document of a layer that may be kept.
+   * The document of a layer that permits offline use.
    * @param {string} layer @param {{permission?: boolean, signal?: AbortSignal}} [options]
    */
   async layerDocument (layer, { permission, signal } = {}) {
@@ -253,13 +253,13 @@ export class OfflineStore extends Emitter {
     return this.databases(area.layer).filter(other => other.area !== area).map(({ db }) => db)
   }
 
-  /** Somebody asked the store for something: whether it answered. @param {boolean} isOnline */
+  /** Reports whether the store answered a request. @param {boolean} isOnline */
   reportOnline (isOnline) {
     this.#connection.report(isOnline)
   }
 
   /**
-   * Somebody asks the store for something: how that goes says whether it answers.
+   * Runs a request to the store and reports whether the store answered.
    * @template T
    * @param {() => Promise<T>} task @param {AbortSignal} [signal]
    * @param {(error: any) => boolean} [isAway] whether an error says that the store does not answer
@@ -274,17 +274,17 @@ export class OfflineStore extends Emitter {
     this.#tabs?.postMessage(message)
   }
 
-  /** Something about the areas may be different. */
+  /** Fires `areas` if an area has changed. */
   changed () {
     const areas = this.areas.list()
-    const now = JSON.stringify(areas.map(({ id, name, state, document: { live } }) => [id, name, state, live]))
-    if (now === this.#reportedAreas || this.isClosed) return
-    this.#reportedAreas = now
+    const summary = JSON.stringify(areas.map(({ id, name, state, document: { live } }) => [id, name, state, live]))
+    if (summary === this.#reportedAreas || this.isClosed) return
+    this.#reportedAreas = summary
     this.#follower.update()
     this.fire('areas', { areas })
   }
 
-  /** @param {import('./area.js').Area} area that is transferred here */
+  /** @param {import('./area.js').Area} area that this tab transfers */
   progress (area) {
     const status = area.status()
     this.fire('progress', { area, status })
@@ -306,7 +306,7 @@ export class OfflineStore extends Emitter {
     else if (kind === 'online') this.#connection.report(message.online)
     else if (kind === 'progress') this.#otherTabs.onProgress(area, message.figures)
     else if (kind === 'idle') this.#otherTabs.onEnd(area)
-    else if (kind === 'hello') this.areas.list().forEach(one => one.isTransferring && this.progress(one))
+    else if (kind === 'hello') this.areas.list().forEach(local => local.isTransferring && this.progress(local))
     else if (kind === 'pause') area?.stop('pause')
     else if (kind === 'reset') area?.reopen() // another tab has destroyed its database
     else if (kind === 'remove') area?.stop('stop')

@@ -4,15 +4,15 @@ import { TilecouchError } from '../../core/index.js'
 import { PouchPeer } from '../mirror/pouch-peer.js'
 
 export const quotaDefaults = {
-  text: 4 / 3, // of an image in the database to its bytes: it is kept as text
+  text: 4 / 3, // size of an image in the database, relative to its bytes: it is kept as text
   perVersion: 1200, // bytes of everything else about a version: its document, its revisions and their indexes
-  reserve: 0.05, // of all that is given, kept free for what else the page keeps
-  mostReserve: 100 * 1024 * 1024 // bytes of that at most
+  reserve: 0.05, // share of the quota that stays free for other data of the page
+  mostReserve: 100 * 1024 * 1024 // maximum bytes of that share
 }
 
 /** @typedef {{usage?: number, quota?: number, free?: number, persisted?: boolean}} StorageRoom */
 
-/** What the device says. @returns {Promise<StorageRoom>} */
+/** Reads how much storage the page uses and may use. @returns {Promise<StorageRoom>} */
 export async function storageRoom (storage = globalThis.navigator?.storage) {
   if (!storage?.estimate) return { usage: undefined, quota: undefined, free: undefined, persisted: undefined }
   const [{ usage, quota }, persisted] = await Promise.all([storage.estimate(), storage.persisted?.()])
@@ -20,28 +20,28 @@ export async function storageRoom (storage = globalThis.navigator?.storage) {
   return { usage, quota, free, persisted }
 }
 
-/** What they take on the device. @typedef {{bytes: number, versions: number, styles?: number}} Figures */
+/** @typedef {{bytes: number, versions: number, styles?: number}} Figures */
 
-/** @param {Figures} figures */
+/** Estimates the bytes that an area takes on the device. @param {Figures} figures */
 export const storageSize = ({ bytes, versions, styles = 0 }) =>
   Math.round((bytes + styles) * quotaDefaults.text + versions * quotaDefaults.perVersion)
 
 /**
  * @param {string} area its name
- * @param {Figures} total what it will be
- * @param {Figures} have what is there of it
+ * @param {Figures} total of the whole area
+ * @param {Figures} present the part on the device
  * @param {StorageRoom} room
  */
-export function checkFits (area, total, have, { free, quota }) {
+export function checkFits (area, total, present, { free, quota }) {
   if (free === undefined || quota === undefined) return
-  const needed = Math.max(0, storageSize(total) - storageSize(have))
+  const needed = Math.max(0, storageSize(total) - storageSize(present))
   const reserve = Math.round(Math.min(quota * quotaDefaults.reserve, quotaDefaults.mostReserve))
   const usable = Math.max(0, free - reserve)
   if (needed > usable) throw new TilecouchError('QUOTA_EXCEEDED', { area, needed, free: usable, quota, reserve })
 }
 
-const RESERVE_BYTES = 1024 * 1024 // for notes of what happened, and for opening databases again
-const CHUNK_BYTES = 65536 // random bytes that the browser makes at once
+const RESERVE_BYTES = 1024 * 1024 // room to save states and to reopen databases when the disk is full
+const CHUNK_BYTES = 65536 // maximum of crypto.getRandomValues
 
 const STORE = 'spare-room'
 
@@ -54,29 +54,29 @@ export class StorageReserve {
     this.databases = databases
   }
 
-  /** Makes it, if it is not there. Rejects with QuotaExceededError. */
+  /** Creates the reserve if it does not exist. Rejects with QuotaExceededError. */
   async allocate () {
     if (!this.databases) return
     const request = this.databases.open(this.#name, 1)
     request.onupgradeneeded = () => {
       const store = request.result.createObjectStore(STORE, { autoIncrement: true })
-      // zeros would be packed
+      // zeros would be compressed
       for (let offset = 0; offset < RESERVE_BYTES; offset += CHUNK_BYTES) {
         store.add(crypto.getRandomValues(new Uint8Array(CHUNK_BYTES)))
       }
     }
-    const database = await answer(request)
+    const database = await resultOf(request)
     database.close()
   }
 
-  /** Removes it, which makes room. */
+  /** Deletes the reserve, which frees its space. */
   async release () {
-    if (this.databases) await answer(this.databases.deleteDatabase(this.#name))
+    if (this.databases) await resultOf(this.databases.deleteDatabase(this.#name))
   }
 }
 
 export const pouchDefaults = {
-  revsLimit: 10 // revisions of a document that are kept: documents from the store bring their own
+  revsLimit: 10 // revisions to keep per document: documents from the store come with their own
 }
 
 /** @param {any} PouchDB @param {string} name @param {{adapter?: string, revsLimit?: number}} [options] */
@@ -85,12 +85,12 @@ export function openPouch (PouchDB, name, { adapter, revsLimit = pouchDefaults.r
   try {
     return asText(new PouchDB(name, { ...(adapter && { adapter }), auto_compaction: true, revs_limit: revsLimit }))
   } catch (error) {
-    throw new TilecouchError('NO_POUCHDB', { why: error.message }) // it has no such adapter
+    throw new TilecouchError('NO_POUCHDB', { why: error.message }) // this PouchDB lacks the adapter
   }
 }
 
 /**
- * Takes a database off the device, also one that could not even be opened, since the device is full.
+ * Destroys a database, even one that could not be opened because the disk is full.
  * @param {any} db a PouchDB
  */
 export async function destroyPouch (db) {
@@ -98,28 +98,28 @@ export async function destroyPouch (db) {
     await db.destroy()
   } catch (error) {
     if (db.adapter !== 'idb' || new PouchPeer(db).errorFrom(error).code !== 'DISK_FULL') throw error
-    await answer(globalThis.indexedDB.deleteDatabase(`_pouch_${db.name}`))
+    await resultOf(globalThis.indexedDB.deleteDatabase(`_pouch_${db.name}`))
   }
 }
 
 /**
- * Attachments as text: IndexedDB makes a file of each Blob, at half the speed. PouchDB writes text where a browser
- * cannot store Blobs; what it found out about that it keeps here.
+ * Makes PouchDB store attachments as text: IndexedDB makes a file of each Blob, at half the speed. PouchDB writes text
+ * if its `_meta` says that the browser cannot store Blobs.
  */
 function asText (db) {
-  const plain = value => value && Object.assign(value, { blobSupport: false })
-  let meta = plain(db._meta) // one that was open already has it
-  const set = value => { meta = plain(value) }
+  const withoutBlobs = value => value && Object.assign(value, { blobSupport: false })
+  let meta = withoutBlobs(db._meta) // an open database already has it
+  const set = value => { meta = withoutBlobs(value) }
   return Object.defineProperty(db, '_meta', { configurable: true, enumerable: true, get: () => meta, set })
 }
 
 /**
- * What a request answers.
+ * Resolves with the result of a request to IndexedDB.
  * @template T
  * @param {IDBRequest<T>} request
  * @returns {Promise<T>}
  */
-const answer = request => new Promise((resolve, reject) => {
+const resultOf = request => new Promise((resolve, reject) => {
   request.onsuccess = () => resolve(request.result)
   request.onerror = () => reject(request.error)
 })

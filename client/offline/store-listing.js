@@ -6,10 +6,10 @@ import { columnsIn, zoomQuery } from '../../core/couch/queries.js'
 export const BY_TILE = '_design/versions/_view/by_tile'
 
 export const listingDefaults = {
-  page: 1000, // rows a request
-  ranges: 100, // ranges of rows a request
-  spans: 500, // sums a request
-  columns: 10000 // columns a range of them answers at once
+  page: 1000, // rows per request
+  ranges: 100, // ranges of rows per request
+  spans: 500, // sums per request
+  columns: 10000 // columns per answer
 }
 
 /**
@@ -40,15 +40,15 @@ export class StoreListing {
     this.bytes = 0 // of answers
   }
 
-  /** The rows of each query. */
-  ask (view, queries, most = this.limits.spans) {
-    this.requests += Math.ceil(queries.length / most)
+  /** Sends queries to a view and returns the rows of each. */
+  ask (view, queries, perRequest = this.limits.spans) {
+    this.requests += Math.ceil(queries.length / perRequest)
     const onBytes = bytes => { this.bytes += bytes }
-    return this.couch.queries(view, queries, this.signal, { most, onBytes })
+    return this.couch.queries(view, queries, this.signal, { most: perRequest, onBytes })
   }
 
   /**
-   * The documents that belong and are no tiles: the layer, its editions, the marker of the store; and its styles.
+   * Lists the documents that are not tiles: the layer, its editions, the marker of the store; and the styles.
    * @returns {Promise<{documents: ListedDocument[], styles: ListedDocument[]}>} styles: oldest first
    */
   async layerDocuments () {
@@ -56,11 +56,11 @@ export class StoreListing {
     const answers = await this.ask('_all_docs', [{ keys }, editions, styleRange(this.layer)])
     const [layerRows, editionRows, styles] =
       answers.map(rows => liveRows(rows).filter(({ id }) => this.selection.has(id)))
-    return { documents: [...layerRows, ...editionRows], styles: heldStyles(styles, this.selection) }
+    return { documents: [...layerRows, ...editionRows], styles: selectedStyles(styles, this.selection) }
   }
 
   /**
-   * The winning revisions of documents.
+   * Reads the winning revisions of documents.
    * @param {string[]} ids
    * @returns {Promise<{id: string, rev: string | undefined}[]>} rev: undefined if the store does not have it
    */
@@ -72,7 +72,7 @@ export class StoreListing {
   }
 
   /**
-   * The zooms of the selection that hold anything.
+   * The zooms of the selection that have rows.
    * @param {string} [view] whose keys begin with layer and zoom
    * @param {number} [level] 3: with the kind that comes next in the keys
    */
@@ -82,7 +82,7 @@ export class StoreListing {
   }
 
   /**
-   * The columns of each zoom that hold anything, in the width of the area.
+   * The columns of each zoom that have rows, in the width of the area.
    * @param {string} [view]
    * @param {string} [kind] where keys have one between zoom and column
    * @returns {Promise<Map<number, Map<number, any>>>}
@@ -104,14 +104,14 @@ export class StoreListing {
     return (area.rectangles(z) ?? area.grid.ranges(area.bbox, z)).map(({ x0, x1 }) => ({ z, x0, x1 }))
   }
 
-  /** What of a column belongs to the area. @returns {import('../../core/sweep.js').Run[]} */
+  /** The rows of a column that belong to the area. @returns {import('../../core/sweep.js').Run[]} */
   runsOf (z, x) {
     return this.selection.area ? this.selection.area.column(z, x) : [[0, 2 ** z - 1]]
   }
 
   /**
-   * What of these columns belongs to the area.
-   * @param {Map<number, Map<number, number>>} columns with their rows in the view
+   * The parts of these columns that belong to the area.
+   * @param {Map<number, Map<number, number>>} columns by zoom, with their counts of rows
    * @returns {Generator<Range>} ascending
    */
   * ranges (columns) {
@@ -123,38 +123,38 @@ export class StoreListing {
   }
 
   /**
-   * The versions in these ranges, in parts with whole tiles; the next request is sent while one part is processed.
+   * Reads the versions in these ranges, in parts with whole tiles. Sends the next request while a part is processed.
    * @param {Iterable<Range>} ranges ascending
    * @returns {AsyncGenerator<ListedPage>}
    */
   async * read (ranges) {
-    const left = [...ranges]
-    for (let request = this.#request(left); request;) {
-      const { parts, rest } = await request
-      left.unshift(...rest)
-      const [next] = left
-      request = this.#request(left)
+    const pending = [...ranges]
+    for (let request = this.#request(pending); request;) {
+      const { parts, rest: unread } = await request
+      pending.unshift(...unread)
+      const [next] = pending
+      request = this.#request(pending)
       if (parts.length) yield { parts, next: next && [next.z, next.x, next.y0] }
     }
   }
 
-  /** Takes as many of the first ranges as have about a page of rows, and requests them. @param {Range[]} left */
-  #request (left) {
+  /** Takes as many of the first ranges as have about a page of rows, and requests them. @param {Range[]} pending */
+  #request (pending) {
     const { page, ranges } = this.limits
     let [count, rows] = [0, 0]
-    while (count < Math.min(ranges, left.length)) {
-      rows += left[count].count ?? 1
+    while (count < Math.min(ranges, pending.length)) {
+      rows += pending[count].count ?? 1
       if (count && rows > page) break
       count++
     }
     if (!count) return undefined
-    const answer = this.#readRanges(left.splice(0, count))
-    answer.catch(() => {}) // it is awaited after the one before it, if that one succeeds
+    const answer = this.#readRanges(pending.splice(0, count))
+    answer.catch(() => {}) // awaited after the request before it, if that one succeeds
     return answer
   }
 
   /**
-   * A range with more than a page is answered up to the last tile that is there whole.
+   * Reads a page of each range. A longer range is read up to its last complete tile.
    * @param {(Range & {limit?: number})[]} ranges
    */
   async #readRanges (ranges) {
@@ -164,7 +164,7 @@ export class StoreListing {
     ))
     const answers = await this.ask(BY_TILE, queries, this.limits.ranges)
     const parts = /** @type {ListedRange[]} */ ([])
-    const rest = /** @type {(Range & {limit?: number})[]} */ ([])
+    const unread = /** @type {(Range & {limit?: number})[]} */ ([])
     for (const [index, rows] of answers.entries()) {
       const { z, x, y0, y1 } = ranges[index]
       const limit = limits[index]
@@ -172,9 +172,9 @@ export class StoreListing {
       const versions = rows.filter(row => row.key[3] < end).flatMap(row => this.#version(row, z, x))
       if (end > y0) parts.push({ z, x, y0, y1: end - 1, rows: versions })
       // one tile with more versions than a page is read at once
-      if (end <= y1) rest.push({ z, x, y0: end, y1, count: Infinity, limit: end > y0 ? undefined : limit * 4 })
+      if (end <= y1) unread.push({ z, x, y0: end, y1, count: Infinity, limit: end > y0 ? undefined : limit * 4 })
     }
-    return { parts, rest }
+    return { parts, rest: unread }
   }
 
   /** Leaves out documents whose fields do not fit their id. @returns {ListedVersion[]} */
@@ -190,7 +190,7 @@ export class StoreListing {
 const liveRows = rows =>
   rows.filter(({ id, value }) => id && value && !value.deleted).map(({ id, value }) => ({ id, rev: value.rev }))
 
-/** What of the versions of one tile belongs to a selection: all, the head, or what a map since some time shows. */
+/** The versions of one tile that belong to a selection: all, the head, or those that a map shows from a time on. */
 function selectedOfTile (rows, { current, since }) {
   if (current) return rows.filter(isHead)
   if (!since) return rows
@@ -202,7 +202,7 @@ function selectedOfTile (rows, { current, since }) {
 }
 
 /**
- * What belongs to a selection, and what is on the device already: that stays.
+ * The rows that belong to a selection, and rows that are already on the device.
  * @param {ListedVersion[]} rows ascending by tile
  * @param {import('../../core/mirror/index.js').Selection} selection
  * @param {Map<string, any>} [localRevs] by id
@@ -217,11 +217,11 @@ export function * selectedRows (rows, selection, localRevs) {
 }
 
 /**
- * The styles that hold at the times of a selection. A style holds until the next one.
+ * The styles that are valid at the times of a selection. A style is valid until the next one.
  * @param {ListedDocument[]} styles of a layer, oldest first
  * @param {import('../../core/mirror/index.js').Selection} selection
  */
-function heldStyles (styles, { layers, current, since }) {
+function selectedStyles (styles, { layers, current, since }) {
   if (current) return styles.slice(-1)
   if (!since) return styles
   const [layer] = /** @type {Set<string>} */ (layers)
@@ -229,10 +229,10 @@ function heldStyles (styles, { layers, current, since }) {
   return styles.slice(Math.max(0, (later < 0 ? styles.length : later) - 1))
 }
 
-/** Where the styles of a layer are. */
+/** The range of ids of the styles of a layer. */
 export const styleRange = layer => ({ startkey: styleId(layer), endkey: styleId(layer, '~') })
 
-/** Where a layer's documents are that are neither tiles nor styles. */
+/** The ids and the range of ids of a layer's documents that are neither tiles nor styles. */
 export const layerDocumentRanges = layer => (
   { keys: [STORE_ID, layerId(layer)], startkey: editionId(layer, ''), endkey: editionId(layer, '~') }
 )
@@ -241,7 +241,7 @@ export const layerDocumentRanges = layer => (
 const isHead = ({ id }) => !id.includes('@')
 
 /**
- * What of ranges comes after a position.
+ * The parts of ranges from a position on.
  * @param {Iterable<Range>} ranges ascending
  * @param {TilePosition} position
  * @returns {Generator<Range>}

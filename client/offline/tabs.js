@@ -12,26 +12,26 @@ export class Locks {
   }
 
   /**
-   * Runs a task while no other holds the lock.
+   * Runs a task while no other task holds the lock.
    * @template T
    * @param {string} name
    * @param {() => Promise<T> | T} task
    * @param {{signal?: AbortSignal, onWait?: () => void}} [options] signal: ends the waiting, not the task; onWait:
-   *   called when it is not free at once
+   *   called if the lock is not free at once
    * @returns {Promise<T>}
    */
   async hold (name, task, { signal, onWait } = {}) {
-    const full = `${this.prefix}:${name}`
+    const lockName = `${this.prefix}:${name}`
     if (onWait) {
       const attempt = await this.#locks.request(
-        full, { ifAvailable: true }, async lock => lock ? { result: await task() } : undefined
+        lockName, { ifAvailable: true }, async lock => lock ? { result: await task() } : undefined
       )
       if (attempt) return attempt.result
       onWait()
     }
     let isHeld = false
     try {
-      return await this.#locks.request(full, { signal }, () => {
+      return await this.#locks.request(lockName, { signal }, () => {
         isHeld = true
         return task()
       })
@@ -42,8 +42,7 @@ export class Locks {
 }
 
 /**
- * The same as navigator.locks for one process, as far as it is used here. Other processes are kept out by the lock file
- * that LevelDB has in each folder.
+ * Replaces navigator.locks within one process. The lock file that LevelDB has in each folder keeps other processes out.
  * @type {any}
  */
 const processLocks = {
@@ -69,18 +68,18 @@ const processLocks = {
   }
 }
 
-/** Messages between tabs; undefined where there are none. @param {(message: any) => void} onMessage */
+/** Opens a channel between tabs; undefined without BroadcastChannel. @param {(message: any) => void} onMessage */
 export function openChannel (name, onMessage) {
   if (!globalThis.BroadcastChannel) return undefined
   const channel = /** @type {any} */ (new BroadcastChannel(name))
   channel.onmessage = ({ data }) => onMessage(data)
-  channel.unref?.() // Node would not end
+  channel.unref?.() // lets Node exit
   return channel
 }
 
 const TAB_TIMEOUT = 5000 // milliseconds without a message after which a transfer of another tab is over
 
-/** The transfers that other tabs run. */
+/** Follows the transfers of other tabs. */
 export class OtherTabs {
   #store
   #timers = /** @type {Map<any, any>} */ (new Map()) // by area

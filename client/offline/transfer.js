@@ -1,5 +1,5 @@
 // Downloads an area, and later its changes. The first time it lists the area by the store's index. Then it reads the
-// feed of changes, which names documents. Both compare revisions with those on the device and fetch what is missing.
+// feed of changes, which names documents. Both compare revisions with those on the device and fetch missing documents.
 import { TilecouchError, isTileId, layerId, parseTileId } from '../../core/index.js'
 import { chunks } from '../../core/lists.js'
 import {
@@ -17,15 +17,15 @@ import { StoreListing, rangesFrom, selectedRows } from './store-listing.js'
 
 export const transferDefaults = {
   ...replicationDefaults,
-  batch: 100, // documents a request: each is one transaction of IndexedDB; on a slow line batchTime makes them smaller
-  concurrency: 3, // batches on their way: a browser opens six connections to a server of old, and the map needs some
-  pages: 2, // parts of the listing under way
-  tries: 3, // for a document that a side has trouble with
-  batchTime: 1500, // milliseconds a batch is meant to take, several at once: less is lost when the line breaks
-  retries: 1, // of a request for documents, before it is found out which one is to blame
-  noting: 2000, // milliseconds between two notes of how far it got
-  feed: 1000, // changes that are read rather than the area listed anew
-  feedShare: 2 // as many more of them as the area has versions
+  batch: 100, // documents per request and transaction of IndexedDB; on a slow line batchTime makes batches smaller
+  concurrency: 3, // batches at once: a browser opens six HTTP/1.1 connections to a server, and the map needs some
+  pages: 2, // pages of the listing at once
+  tries: 3, // attempts for a document that fails on one side
+  batchTime: 1500, // milliseconds that a batch should take, with several at once: an interruption loses less
+  retries: 1, // of a request for documents, before it is divided to find the failing document
+  noting: 2000, // milliseconds between two saves of the position
+  feed: 1000, // maximum changes to read; with more, the area is listed anew
+  feedShare: 2 // further changes per version of the area
 }
 
 /**
@@ -33,10 +33,10 @@ export const transferDefaults = {
  * @typedef {TileCounts & {received: number, docs: number, deleted: number}} Progress tiles, versions, bytes: on the
  *   device; received: bytes of bodies from the net, the listing among them; docs, deleted: written in this run
  * @typedef {import('../../core/mirror/peer.js').Refused} Failed
- * @typedef {{id: string, rev: string | undefined}} StoreRow a document of the store; without a revision: it has none
+ * @typedef {{id: string, rev: string | undefined}} StoreRow a document of the store; without a revision: deleted
  */
 
-/** The store was reset, or has forgotten documents: the database of the area has to be destroyed. */
+/** The store was reset, or has forgotten documents: the database of the area must be destroyed. */
 export class StoreReset extends Error {}
 
 const FIRST_TILE = /** @type {import('./store-listing.js').TilePosition} */ ([0, 0, 0])
@@ -46,7 +46,7 @@ export class Transfer {
   #state = /** @type {TransferState} */ ({})
   #failed = /** @type {Map<string, Failed>} */ (new Map())
   #counts = { ...NO_COUNTS }
-  #arrived = /** @type {Map<string, string | undefined>} */ (new Map()) // id -> revision, none if it is deleted
+  #arrived = /** @type {Map<string, string | undefined>} */ (new Map()) // id -> revision, undefined if deleted
   #saved = 0
   #saving = Promise.resolve()
   #tally = newCopyTally()
@@ -62,7 +62,7 @@ export class Transfer {
    * @param {any} parts.db PouchDB of the area
    * @param {{layer: string, selection: import('../../core/mirror/index.js').Selection}} parts.area
    * @param {any[]} [parts.others] databases of the device that may have the same revisions
-   * @param {boolean} [parts.force] lists anew, however little has changed
+   * @param {boolean} [parts.force] lists the area anew, even after few changes
    * @param {AbortSignal} [parts.signal]
    * @param {(progress: Progress) => void} [parts.onProgress]
    * @param {(failed: Failed) => void} [parts.onFailed]
@@ -110,8 +110,8 @@ export class Transfer {
   /**
    * Resolves when everything available was downloaded. A later transfer continues an interrupted one.
    * @returns {Promise<{failed: Failed[], changed: {docs: number, tiles: number, bytes: number}, counts: TileCounts,
-   *   styles: number, isComplete: boolean}>} styles: their bytes on the device. Rejects with StoreReset where the area
-   *   has to be downloaded into a new database
+   *   styles: number, isComplete: boolean}>} styles: their bytes on the device. Rejects with StoreReset if the area
+   *   must be downloaded into a new database
    */
   async run () {
     try {
@@ -156,7 +156,7 @@ export class Transfer {
     await this.#save({ ...position, since: last, counts: { ...this.#counts } })
   }
 
-  /** What changed since the last transfer, unless it is quicker to list the area anew. */
+  /** The changes since the last transfer; undefined if it is quicker to list the area anew. */
   async #changesWorthReading () {
     const { since } = this.#state
     const { feed, feedShare } = this.limits
@@ -164,19 +164,19 @@ export class Transfer {
   }
 
   /**
-   * Documents of the area that have changed.
+   * Reads the changed documents of the area.
    * @param {string | number | undefined} since position in the feed
-   * @param {number} most changes of the store
-   * @returns {Promise<any>} rows: StoreRow[]; last: position. Nothing if there are more changes
+   * @param {number} maxChanges of the store
+   * @returns {Promise<any>} rows: StoreRow[]; last: position. Undefined if there are more changes
    */
-  async #changes (since, most) {
+  async #changes (since, maxChanges) {
     const rows = /** @type {Map<string, StoreRow>} */ (new Map())
     for (let read = 0, last = since; ;) {
       const query = { since: last, limit: this.limits.page, seq_interval: this.limits.page }
       const { results, last_seq: next, pending = results.length < query.limit ? 0 : 1 } =
         await this.couch.changes(query, { signal: this.#stop.signal })
       read += results.length
-      if (read + pending > most) return undefined
+      if (read + pending > maxChanges) return undefined
       for (const { id, deleted, changes: [{ rev }] } of results) {
         if (this.selection.has(id)) rows.set(id, { id, rev: deleted ? undefined : rev })
       }
@@ -186,7 +186,7 @@ export class Transfer {
   }
 
   /**
-   * Lists the area from a tile on, and fetches what is missing.
+   * Lists the area from a tile on, and fetches missing documents.
    * @param {import('./store-listing.js').TilePosition} begin
    */
   async #list (begin, isNew) {
@@ -209,17 +209,17 @@ export class Transfer {
     try {
       await this.#fetchPages(rangesFrom(listing.ranges(columns), begin), isNew, onPage)
     } finally {
-      await this.#save().catch(() => {}) // the next write reports what is wrong with the device
+      await this.#save().catch(() => {}) // the next write reports errors of the device
     }
     this.#state.next = undefined
   }
 
   /**
-   * Lists ranges and fetches what is missing, several pages at once. Rejects with the first failure, when no page is
-   * under way any more.
+   * Lists ranges and fetches missing documents, several pages at once. Rejects with the first failure after all
+   * running pages have ended.
    * @param {Iterable<import('./store-listing.js').Range>} ranges
-   * @param {(next: import('./store-listing.js').TilePosition | undefined) => () => void} [onPage] what it answers is
-   *   called when the page is done
+   * @param {(next: import('./store-listing.js').TilePosition | undefined) => () => void} [onPage] returns a function
+   *   that is called when the page is done
    */
   async #fetchPages (ranges, isNew, onPage) {
     const running = new Set()
@@ -260,7 +260,7 @@ export class Transfer {
     await this.#settle(rows, localRevs, isNew)
   }
 
-  /** The documents of the layer that are no tiles. */
+  /** Fetches the documents of the layer that are not tiles. */
   async #fetchLayerDocuments () {
     const { documents, styles } = await this.listing.layerDocuments()
     this.#listedStyles = styles
@@ -301,16 +301,16 @@ export class Transfer {
     const differing = rows.filter(({ id, rev }) => localRevs.get(id) !== rev)
     const replaced = await this.local.docs(differing.map(({ id }) => id).filter(id => localRevs.has(id)))
     for (const doc of replaced) countDocument(this.#counts, doc, -1)
-    const asked = []
+    const revisions = []
     for (const { id, rev } of differing) {
       const localRev = localRevs.get(id)
       const isParent = rev && localRev && isParentOf(rev)(localRev)
-      if (rev) asked.push({ id, rev, ...(isParent && { ancestors: [localRev] }) })
+      if (rev) revisions.push({ id, rev, ...(isParent && { ancestors: [localRev] }) })
     }
-    await this.#copier.copy(asked, this.#stop.signal)
+    await this.#copier.copy(revisions, this.#stop.signal)
     const expected = /** @type {Map<string, string | undefined>} */ (new Map())
     for (const { id, rev } of differing) if (rev === undefined) expected.set(id, undefined)
-    for (const { id } of asked) if (this.#arrived.has(id)) expected.set(id, this.#arrived.get(id))
+    for (const { id } of revisions) if (this.#arrived.has(id)) expected.set(id, this.#arrived.get(id))
     for (const id of expected.keys()) this.#arrived.delete(id)
     if (!isNew) await this.#removeOthers(expected)
     // documents that did not come stay in the older revision
@@ -320,24 +320,24 @@ export class Transfer {
 
   /**
    * Deletes revisions on the device that the store has deleted, until each document has the expected one.
-   * @param {Map<string, string | undefined>} expected id -> revision; none for a document that the store has not
+   * @param {Map<string, string | undefined>} expected id -> revision; undefined if the store lacks the document
    */
   async #removeOthers (expected) {
     for (let ids = [...expected.keys()]; ids.length;) {
       const revs = await this.local.revs(ids)
-      // the device cannot store a revision again that was deleted here
+      // a database cannot store a revision again after deleting it
       if (ids.some(id => expected.get(id) && !revs.has(id))) throw new StoreReset()
-      const others = [...revs].filter(([id, rev]) => rev !== expected.get(id))
-      await this.target.edit(others.map(([_id, _rev]) => ({ _id, _rev, _deleted: true })), this.#stop.signal)
-      this.#tally.docs += others.length
-      this.#tally.deleted += others.length
-      ids = others.map(([id]) => id)
+      const outdated = [...revs].filter(([id, rev]) => rev !== expected.get(id))
+      await this.target.edit(outdated.map(([_id, _rev]) => ({ _id, _rev, _deleted: true })), this.#stop.signal)
+      this.#tally.docs += outdated.length
+      this.#tally.deleted += outdated.length
+      ids = outdated.map(([id]) => id)
     }
   }
 
-  /** Layers without a style need no glyphs, and letters take 0.7 ms a tile. */
+  /** Starts to count letters. Only layers with a style need that: it takes 0.7 ms per tile. */
   async #countLetters () {
-    await this.#save({ letters: {} }) // before any tile: what is not noted is not known
+    await this.#save({ letters: {} }) // before the first tile: an absent field means that letters are unknown
     this.#letters.begin({})
   }
 
@@ -349,9 +349,9 @@ export class Transfer {
   #onArrived (docs) {
     for (const doc of docs) {
       const { _id: id, _rev: rev, _deleted: isDeleted } = doc
-      const earlier = this.#arrived.get(id) // of a document with a conflict since it was listed
-      if (!earlier && !isDeleted) countDocument(this.#counts, doc)
-      if (!earlier || (!isDeleted && compareRevs(rev, earlier) > 0)) this.#arrived.set(id, isDeleted ? undefined : rev)
+      const lastRev = this.#arrived.get(id) // a document with a conflict arrives twice
+      if (!lastRev && !isDeleted) countDocument(this.#counts, doc)
+      if (!lastRev || (!isDeleted && compareRevs(rev, lastRev) > 0)) this.#arrived.set(id, isDeleted ? undefined : rev)
     }
     this.#report()
   }
@@ -359,10 +359,10 @@ export class Transfer {
   #report () {
     this.onProgress?.(this.progress())
     if (!this.#state.next || Date.now() - this.#saved < this.limits.noting) return
-    this.#save().catch(() => {}) // the next write finds what is wrong
+    this.#save().catch(() => {}) // the next write reports the error
   }
 
-  /** In the order in which they are asked for. @param {Partial<TransferState>} [fields] */
+  /** Saves the state. Saves run in the order of the calls. @param {Partial<TransferState>} [fields] */
   async #save (fields) {
     const state = { ...Object.assign(this.#state, fields), failed: [...this.#failed.values()] }
     this.#saved = Date.now()
@@ -370,7 +370,7 @@ export class Transfer {
     await this.#saving
   }
 
-  /** Whether both sides are well. The store is asked as it is for tiles, for what it surely has. */
+  /** Rejects if a side fails. Requests an existing document in the same way as tiles. */
   async #probe () {
     await this.#prober.fetch([
       { id: layerId(this.layer), rev: /** @type {any} */ (undefined) }
@@ -379,7 +379,7 @@ export class Transfer {
   }
 }
 
-/** @param {StoreRow[]} rows @returns {import('./store-listing.js').Range[]} the tiles that they are of, ascending */
+/** @param {StoreRow[]} rows @returns {import('./store-listing.js').Range[]} the tiles of the rows, ascending */
 function rangesOf (rows) {
   const ranges = new Map(rows.map(({ id }) => {
     const { z, x, y } = parseTileId(id)
@@ -392,17 +392,17 @@ const STATE = 'tilecouch-area' // _local/tilecouch-area
 
 /**
  * @typedef {object} TransferState
- * @property {string | number} [since] position in the feed of the store; nothing before the first listing
+ * @property {string | number} [since] position in the feed of the store; absent before the first listing
  * @property {string} [identity] of the store's database
  * @property {string} [purged] how often the store has forgotten documents
- * @property {import('./store-listing.js').TilePosition} [next] where the listing continues; nothing when it is done.
+ * @property {import('./store-listing.js').TilePosition} [next] where the listing continues; absent when it is done.
  *   Tiles before it are as the store had them at `since`, or among `failed`
  * @property {Failed[]} [failed]
- * @property {TileCounts} [counts] of the tiles on the device; nothing while a transfer changes them
+ * @property {TileCounts} [counts] of the tiles on the device; absent while a transfer changes them
  * @property {import('../../core/label-text.js').Letters} [letters] of its vector tiles: they tell which glyphs it
- *   needs. Nothing if the tiles came before the first style
- * @property {number} [styles] bytes of styles and their files; nothing while any may be missing
- * @property {string} [updated] when it lacked nothing
+ *   needs. Absent if the tiles came before the first style
+ * @property {number} [styles] bytes of styles and their files; absent while any may be missing
+ * @property {string} [updated] when the area was last complete
  */
 
 /** @param {any} db a PouchDB @returns {Promise<TransferState>} */

@@ -1,5 +1,5 @@
-// Two times, or two layers, of one place in OpenLayers: under a handle that wipes from one to the other, or faded into
-// each other.
+// Compares two times or two layers of one place in OpenLayers: with a handle that wipes from one to the other, or faded
+// into each other.
 import Control from 'ol/control/Control.js'
 import { getRenderPixel } from 'ol/render.js'
 import { CompareHandle } from '../timeline/compare-handle.js'
@@ -14,7 +14,7 @@ import { delegate } from '../timeline/delegate.js'
 
 const Base = /** @type {new (options: any) => Control & CompareHandle} */ (/** @type {unknown} */ (Control))
 
-/** Two sides of a map: under a swipe handle, or faded into each other. */
+/** Compares two sides of a map: with a swipe handle, or by fading. */
 export class CompareControl extends Base {
   /** @param {Side} left @param {Side} right @param {CompareControlOptions} [options] */
   constructor (left, right, options) {
@@ -48,7 +48,7 @@ export class CompareControl extends Base {
     this._handle.begin()
   }
 
-  /** Other layers, or the same the other way round. @param {Side} left @param {Side} right */
+  /** Sets the layers of both sides. @param {Side} left @param {Side} right */
   setLayers (left, right) {
     this._handle.setLayers(left, right)
     return this
@@ -77,7 +77,7 @@ export class CompareControl extends Base {
 delegate(CompareControl, CompareHandle, '_handle')
 
 /**
- * Before a layer is drawn: only its side of the map. After it: all of it again.
+ * Clips drawing to one side of the map before a layer is drawn, and removes the clip afterwards.
  * @param {any} event @param {boolean} isLeft @param {number | null} split null: nothing is cut
  */
 function cut (event, isLeft, split) {

@@ -1,4 +1,4 @@
-// For script tags: hangs the classes and factories on the global ol.
+// For script tags: adds the classes and factories to the global ol.
 import * as client from './index.js'
 
 /** @type {any} */ (globalThis).ol.couch = { ...client }

@@ -1,5 +1,5 @@
-// A source of OpenLayers that shows any time of a layer's past. HistoryEngine decides what each tile shows; this hands
-// the images to the renderers, canvas and WebGL, so that all tiles of a step change in one frame.
+// A source of OpenLayers that shows any time of a layer's past. HistoryEngine decides what each tile shows. The source
+// gives the images to the renderers, canvas and WebGL, so that all tiles of a step change in one frame.
 import DataTileSource from 'ol/source/DataTile.js'
 import { equivalent, get, toLonLat } from 'ol/proj.js'
 import { createXYZ } from 'ol/tilegrid.js'
@@ -18,17 +18,17 @@ if (!/^10\.(1[1-9]|[2-9]\d)/.test(value)) {
   throw new TilecouchError('MAP_VERSION', { needed: 'ol 10.11', value })
 }
 
-const SPARE = 64 // places beside the view that keep their image, 16 MB
+const SPARE = 64 // places outside the view that keep their image, 16 MB
 
 /**
- * @typedef {object} SourceOptions the first five are of the layer's document unless given
+ * @typedef {object} SourceOptions the first five come from the layer's document by default
  * @property {number} [minzoom]
  * @property {number} [maxzoom] tiles are enlarged beyond it
  * @property {number} [tileSize] pixels
  * @property {[number, number, number, number]} [bounds] west, south, east, north in degrees
  * @property {import('ol/source/Source.js').AttributionLike} [attributions]
- * @property {boolean} [interpolate] smooth images where they are enlarged; true unless given
- * @property {boolean} [wrapX] repeat the world to the left and to the right; true unless given
+ * @property {boolean} [interpolate] smooth images where they are enlarged; default: true
+ * @property {boolean} [wrapX] repeat the world to the left and to the right; default: true
  */
 
 /**
@@ -54,24 +54,24 @@ const SPARE = 64 // places beside the view that keep their image, 16 MB
 const Base = /* @__PURE__ */ withHistoryMethods(class extends DataTileSource {})
 
 /**
- * The map as it was, for `ol/layer/Tile` and `ol/layer/WebGLTile`. A step of the clock asks only for the tiles that
+ * A map as of any time, for `ol/layer/Tile` and `ol/layer/WebGLTile`. A step of the clock asks only for the tiles that
  * differ, and shows all of them in one frame.
  */
 export class HistorySource extends Base {
-  /** z/x/y -> place; those in view last @type {Map<string, Place>} */
+  /** z/x/y -> place; the places in view come last @type {Map<string, Place>} */
   #places = new Map()
-  /** what the layers show of it, each on its map @type {Map<TileLayer, LayerView>} */
+  /** the views of the layers that show this source @type {Map<TileLayer, LayerView>} */
   #views = new Map()
-  /** @type {Column[]} what is in view on any of them */
+  /** @type {Column[]} the columns in view in any layer */
   #columns = []
-  /** have another image since the last frame @type {Set<Place>} */
+  /** places whose image changed since the last frame @type {Set<Place>} */
   #changed = new Set()
   #isAdding = false
-  /** none for Web Mercator @type {import('../engine/store-link.js').Grid | undefined} */
+  /** undefined for Web Mercator @type {import('../engine/store-link.js').Grid | undefined} */
   #grid
   #gridKey = ''
   #repaints = 0
-  /** reprojected tiles show what was */
+  /** reprojected tiles show an earlier time */
   #isOutdated = false
   #options
 
@@ -89,7 +89,7 @@ export class HistorySource extends Base {
       onTime: () => this.#onTime(),
       paint: () => this.#paint()
     })
-    /** the one given to it, or its own @readonly @type {Clock} */
+    /** the option `clock`, or its own clock @readonly @type {Clock} */
     this.clock = this.history.clock
     this.history.on('timeload', () => this.#paint())
     this.history.on(`${LAYER_EVENTS} tileload tileerror`, (/** @type {any} */ { tile, isFirst, ...event }) => {
@@ -98,7 +98,7 @@ export class HistorySource extends Base {
   }
 
   /**
-   * Shows itself in a layer, whose view of the map it has to know. `historyLayer` does so by itself.
+   * Connects the source with a layer that shows it, whose view it must know. `historyLayer` does this itself.
    * @param {TileLayer} layer with this source
    */
   follow (layer) {
@@ -113,7 +113,7 @@ export class HistorySource extends Base {
     return this
   }
 
-  /** @returns {string} of the layer's document; until that is there the layer's name */
+  /** @returns {string} the title in the layer's document; until it was read, the layer's name */
   get title () {
     return this.history.title
   }
@@ -121,7 +121,7 @@ export class HistorySource extends Base {
   /**
    * The tile under a place of the map, with its versions.
    * @param {import('ol/coordinate.js').Coordinate} coordinate
-   * @param {import('ol/proj.js').ProjectionLike} [projection] of the coordinate; that of the tiles unless given
+   * @param {import('ol/proj.js').ProjectionLike} [projection] of the coordinate; default: that of the tiles
    * @returns {{z: number, x: number, y: number, versions: Version[], shown: Version | null} | null}
    */
   tileAt (coordinate, projection) {
@@ -157,7 +157,7 @@ export class HistorySource extends Base {
     return Boolean(this.getWrapX() && this.getProjection()?.isGlobal())
   }
 
-  /** @returns {Iterable<Place>} what OpenLayers asked for */
+  /** @returns {Iterable<Place>} the places that OpenLayers asked for */
   get _places () {
     return this.#places.values()
   }
@@ -181,20 +181,20 @@ export class HistorySource extends Base {
     const key = `${z}/${x}/${y}`
     let place = this.#places.get(key)
     if (!place) {
-      place = new Place({ z, x, y }, (shown, isFirst) => this.#onShow(shown, isFirst))
+      place = new Place({ z, x, y }, (shownPlace, isFirst) => this.#onShow(shownPlace, isFirst))
       this.#places.set(key, place)
       this.#addLater()
     }
     return place
   }
 
-  /** OpenLayers asks for the tiles of a frame one by one: they begin to load together, the middle first. */
+  /** Loads the tiles of a frame together, the middle first: OpenLayers asks for them one by one. */
   #addLater () {
     if (this.#isAdding) return
     this.#isAdding = true
     queueMicrotask(() => {
       this.#isAdding = false
-      if (this.history.isOnMap && this.history.isReady) this.#setView({ isLarger: true })
+      if (this.history.isOnMap && this.history.isReady) this.#setView({ hasNewPlaces: true })
     })
   }
 
@@ -208,13 +208,13 @@ export class HistorySource extends Base {
     }
   }
 
-  #setView ({ isLarger = false } = {}) {
+  #setView ({ hasNewPlaces = false } = {}) {
     const columns = [...this.#views.values()].flatMap(view => view.columns(this.history.isStepping))
     const isSame = JSON.stringify(columns) === JSON.stringify(this.#columns)
-    if (isSame && !isLarger) return
+    if (isSame && !hasNewPlaces) return
     this.#columns = columns
     this.history.setView(columns, () => {
-      this.#dropUseless()
+      this.#dropOutside()
       this.#add()
     })
   }
@@ -222,24 +222,24 @@ export class HistorySource extends Base {
   #add () {
     const middle = this.#columns[this.#columns.length >> 1]
     const distance = ({ x, y }) => Math.hypot(x - middle.x, y - (middle.y0 + middle.y1) / 2)
-    const fresh = [...this.#places.values()].filter(place => !place.isAdded && this.history.isInView(place))
-    for (const place of fresh.sort((a, b) => distance(a) - distance(b))) {
+    const newPlaces = [...this.#places.values()].filter(place => !place.isAdded && this.history.isInView(place))
+    for (const place of newPlaces.sort((a, b) => distance(a) - distance(b))) {
       place.isAdded = true
       this.history.add(place)
     }
   }
 
-  /** Of the places beside the view some are kept, for a way back. */
-  #dropUseless () {
-    const beside = []
+  /** Drops the places outside the view, except some that are kept for a way back. */
+  #dropOutside () {
+    const outside = []
     for (const [key, place] of [...this.#places]) {
-      if (this.history.isInView(place)) { // the last ones in view are the last ones to go
+      if (this.history.isInView(place)) { // places that left the view last are dropped last
         this.#places.delete(key)
         this.#places.set(key, place)
-      } else beside.push(place)
+      } else outside.push(place)
     }
-    const spare = new Set(beside.filter(place => place.isShown && this.history.isRight(place)).slice(-SPARE))
-    this.#drop(beside.filter(place => !spare.has(place)))
+    const spare = new Set(outside.filter(place => place.isShown && this.history.isRight(place)).slice(-SPARE))
+    this.#drop(outside.filter(place => !spare.has(place)))
   }
 
   /** @param {Place[]} places */
@@ -254,9 +254,9 @@ export class HistorySource extends Base {
   }
 
   #onTime () {
-    this.#setView() // a zoom that is being left, and still seen, goes along
-    const beside = [...this.#places.values()].filter(place => !this.history.isInView(place))
-    this.#drop(beside.filter(place => !place.isAdded || !this.history.isRight(place)))
+    this.#setView() // the previous zoom changes as well while it is visible
+    const outside = [...this.#places.values()].filter(place => !this.history.isInView(place))
+    this.#drop(outside.filter(place => !place.isAdded || !this.history.isRight(place)))
   }
 
   /** @param {Place} place @param {boolean} isFirst */
@@ -273,7 +273,7 @@ export class HistorySource extends Base {
     this.#isOutdated ||= changed.size > 0 && views.some(view => view.isReprojected)
     if (!this.#isOutdated || !this.isShown()) return
     this.#isOutdated = false
-    this.setKey(`${++this.#repaints}`) // OpenLayers shows the tiles of the key before until the new ones are made
+    this.setKey(`${++this.#repaints}`) // OpenLayers shows the tiles of the old key until the new ones are made
   }
 
   #setLayer (doc, grid) {

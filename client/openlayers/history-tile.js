@@ -1,4 +1,4 @@
-// A place of the layer, whose image the engine decides, and the tiles of OpenLayers that show it.
+// A place of the layer, whose image the engine chooses, and the tiles of OpenLayers that show it.
 import DataTile from 'ol/DataTile.js'
 
 // as in ol/TileState.js, which OpenLayers' script for pages does not have
@@ -8,11 +8,11 @@ const LOADED = 2
 const ERROR = 3
 const EMPTY = 4
 
-/** One tile of the store, as HistoryEngine knows it. It holds the image that is to be seen now. */
+/** One tile of the store, as HistoryEngine knows it. It holds the image to show now. */
 export class Place {
   /** @type {ImageBitmap | HTMLCanvasElement | null} null: not known yet */
   image = null
-  /** its image may be seen */
+  /** its image may be shown */
   isShown = false
   isFailed = false
   isClosed = false
@@ -24,7 +24,7 @@ export class Place {
 
   /**
    * @param {{z: number, x: number, y: number}} coords
-   * @param {(place: Place, isFirst: boolean) => void} onShow it has another image
+   * @param {(place: Place, isFirst: boolean) => void} onShow called when it has another image
    */
   constructor ({ z, x, y }, onShow) {
     this.z = z
@@ -38,12 +38,12 @@ export class Place {
     }
   }
 
-  /** The engine calls it once, and tries again by itself what failed. @param {Error} [error] */
+  /** The engine calls it once. It retries a failed tile itself. @param {Error} [error] */
   ready (error) {
     if (error) this.#settle(ERROR)
   }
 
-  /** Lets the first image be seen. */
+  /** Shows the first image. */
   reveal () {
     this.isShown = true
     this.#settle(LOADED)
@@ -61,7 +61,7 @@ export class Place {
   /** @param {ImageBitmap | null} image */
   #show (image) {
     const before = this.image
-    this.image = image ?? nothing()
+    this.image = image ?? emptyImage()
     if (before instanceof ImageBitmap) before.close()
     this.#onShow(this, !before)
   }
@@ -71,10 +71,10 @@ export class Place {
   }
 }
 
-/** What a place without an image shows: OpenLayers takes a loaded tile without data for a fault. */
-const nothing = () => Object.assign(document.createElement('canvas'), { width: 1, height: 1 })
+/** An empty image for a place without one: for OpenLayers, a loaded tile without data is an error. */
+const emptyImage = () => Object.assign(document.createElement('canvas'), { width: 1, height: 1 })
 
-/** A tile of OpenLayers. Each layer has its own, and each copy of the world. */
+/** A tile of OpenLayers. Each layer and each copy of the world has its own. */
 export class HistoryTile extends DataTile {
   /** @param {Place} place @param {Omit<import('ol/DataTile.js').Options, 'loader'>} options */
   constructor (place, options) {
@@ -87,7 +87,7 @@ export class HistoryTile extends DataTile {
     return this.place.image
   }
 
-  /** In pixels of the image, which may be larger or smaller than the tile on the map. */
+  /** The size in pixels of the image, which may differ from that of the tile on the map. */
   getSize () {
     const { image } = this.place
     return image ? [image.width, image.height] : super.getSize()

@@ -1,4 +1,4 @@
-// One map with its history and nothing else: what `import … from 'tilecouch-client/openlayers/history'` gives.
+// The exports of `tilecouch-client/openlayers/history`: one map with its history, and nothing else.
 import TileLayer from 'ol/layer/Tile.js'
 import WebGLTileLayer from 'ol/layer/WebGLTile.js'
 import { HistorySource } from './history-source.js'
@@ -7,8 +7,8 @@ export { TilecouchError } from '../../core/index.js'
 export { Clock, clock } from '../engine/clock.js'
 export { HistorySource } from './history-source.js'
 
-/** Options that are OpenLayers' own, of the layer; all others are the source's. */
-const OF_LAYERS = [
+/** Options of the layer in OpenLayers; all others are options of the source. */
+const LAYER_OPTIONS = [
   'className', 'opacity', 'visible', 'extent', 'zIndex', 'minResolution', 'maxResolution', 'minZoom', 'maxZoom',
   'background', 'properties', 'style'
 ]
@@ -22,7 +22,7 @@ const OF_LAYERS = [
  */
 
 /**
- * A layer with the past of a layer of the store. Its source is the HistorySource.
+ * Makes a layer of OpenLayers that shows the history of a layer of the store. Its source is a HistorySource.
  * @param {import('ol/Map.js').default | null} map the layer is added to it
  * @param {string} db address of the database
  * @param {HistoryLayerOptions} options webgl: a WebGLTile layer instead of one on a canvas
@@ -30,7 +30,7 @@ const OF_LAYERS = [
  */
 export function historyLayer (map, db, { webgl = false, ...options }) {
   const entries = Object.entries(options)
-  const pick = isOfLayer => Object.fromEntries(entries.filter(([name]) => OF_LAYERS.includes(name) === isOfLayer))
+  const pick = isOfLayer => Object.fromEntries(entries.filter(([name]) => LAYER_OPTIONS.includes(name) === isOfLayer))
   const source = new HistorySource(db, /** @type {any} */ (pick(false)))
   const Layer = /** @type {any} */ (webgl ? WebGLTileLayer : TileLayer)
   const layer = new Layer({ ...pick(true), source })

@@ -1,5 +1,4 @@
-// History in OpenLayers: what `import … from 'tilecouch-client/openlayers'` gives. OpenLayers comes from the page's own
-// bundle.
+// The exports of `tilecouch-client/openlayers`: history in OpenLayers. OpenLayers comes from the bundle of the page.
 import { gridOf } from '../../core/grids/index.js'
 import { projectionOf } from './projection.js'
 
@@ -11,8 +10,8 @@ export { CompareControl, compare } from './compare-control.js'
 export { TimelineControl, timeline } from './timeline-control.js'
 
 /**
- * The projection of a grid, for the view of a map: `new View({ projection: projection('LV95') })`. One that was
- * registered with OpenLayers is used; for the others the page loads proj4js.
+ * The projection of a grid, for the view of a map: `new View({ projection: projection('LV95') })`. A projection that is
+ * registered with OpenLayers is used; for others the page must load proj4js.
  * @param {string | {grid?: string | object}} grid its name, or the document of a layer
  * @returns {import('ol/proj/Projection.js').default}
  */

@@ -1,5 +1,5 @@
-// What a layer of OpenLayers shows of a HistorySource: which columns of tiles are in view on its map, and what its
-// renderer keeps of them.
+// The view that a layer of OpenLayers has of a HistorySource: the columns of tiles in view on its map, and the tiles
+// that its renderer keeps.
 import { inView } from 'ol/layer/Layer.js'
 import { calculateSourceResolution } from 'ol/reproj.js'
 import { equivalent, transformExtent } from 'ol/proj.js'
@@ -41,15 +41,15 @@ export class LayerView {
   limit () {
     const grid = /** @type {import('ol/tilegrid/TileGrid.js').default} */ (this.#source.getTileGrid())
     const most = this.#layer.getMaxResolution()
-    if (most !== Infinity && most !== this.#limit) return // the caller's own
+    if (most !== Infinity && most !== this.#limit) return // the caller set it
     const minZoom = grid.getMinZoom()
     this.#limit = minZoom ? grid.getResolution(minZoom) * Math.SQRT2 : Infinity
     this.#layer.setMaxResolution(this.#limit)
   }
 
   /**
-   * What is in view, and what the map is on its way to.
-   * @param {boolean} isStepping also the zoom that is being left, as long as it is seen
+   * The columns in view, and those that the map is moving to.
+   * @param {boolean} isStepping add the columns of the previous zoom while it is visible
    */
   columns (isStepping) {
     const frame = this.#frame
@@ -66,8 +66,8 @@ export class LayerView {
   /** Repaints in the next frame. @param {Set<import('./history-tile.js').Place>} changed */
   paint (changed) {
     // as OpenLayers does for a new WebGL context: textures are made again from the images of the tiles
-    this.#layer.getRenderer()?.tileRepresentationCache?.forEach(kept => {
-      if (changed.has(kept.tile.place)) kept.setHelper(kept.helper)
+    this.#layer.getRenderer()?.tileRepresentationCache?.forEach(entry => {
+      if (changed.has(entry.tile.place)) entry.setHelper(entry.helper)
     })
     this.#layer.changed()
   }
@@ -78,7 +78,7 @@ export class LayerView {
     const cache = renderer?.tileRepresentationCache ?? renderer?.getTileCache()
     if (!cache) return
     const closedKeys = []
-    cache.forEach((kept, key) => { if ((kept.tile ?? kept).place?.isClosed) closedKeys.push(key) })
+    cache.forEach((entry, key) => { if ((entry.tile ?? entry).place?.isClosed) closedKeys.push(key) })
     if (closedKeys.length === cache.getCount()) return cache.clear() // its `remove` leaves the last one
     for (const key of closedKeys) cache.remove(key).dispose()
   }
@@ -110,13 +110,15 @@ export class LayerView {
       const levels = Math.min(this.#layer.getPreload(), z - grid.getMinZoom())
       return Array.from({ length: levels + 1 }, (_, up) => rangeOf(extent, z - up)).flat()
     }
-    // OpenLayers makes whole tiles of the other projection, and decides for each which zoom it needs: what it asked
-    // for, in the zooms of middle and corners
+    // OpenLayers reprojects whole tiles, and chooses a zoom for each. So these are the places that it asked for, at the
+    // zooms of the middle and the corners
     const sourceProjection = /** @type {import('ol/proj/Projection.js').default} */ (this.#source.getProjection())
-    const other = this.#source.getTileGridForProjection(projection)
-    const mapZoom = other.getZForResolution(resolution, zDirection)
-    const { minX, minY, maxX, maxY } = other.getTileRangeForExtentAndZ(extent, mapZoom)
-    const ends = [other.getTileCoordExtent([mapZoom, minX, minY]), other.getTileCoordExtent([mapZoom, maxX, maxY])]
+    const mapGrid = this.#source.getTileGridForProjection(projection)
+    const mapZoom = mapGrid.getZForResolution(resolution, zDirection)
+    const { minX, minY, maxX, maxY } = mapGrid.getTileRangeForExtentAndZ(extent, mapZoom)
+    const ends = [
+      mapGrid.getTileCoordExtent([mapZoom, minX, minY]), mapGrid.getTileCoordExtent([mapZoom, maxX, maxY])
+    ]
     const whole = boundingExtent(ends.flatMap(tile => [getBottomLeft(tile), getTopRight(tile)]))
     const zooms = [getCenter, getBottomLeft, getBottomRight, getTopLeft, getTopRight]
       .map(placeOf => calculateSourceResolution(sourceProjection, projection, placeOf(whole), resolution))

@@ -10,7 +10,7 @@ import { TilecouchError } from '../../core/errors.js'
  */
 export function projectionOf (grid) {
   const { crs, definition, box, inDegrees, isWebMercator, proj4 } = grid
-  const code = inDegrees ? 'EPSG:4326' : crs // in whichever order the axes are: OpenLayers has longitudes first
+  const code = inDegrees ? 'EPSG:4326' : crs // in any order of the axes: OpenLayers has longitudes first
   if (!get(code)) {
     if (!proj4) throw new TilecouchError('NO_PROJ4', { crs })
     proj4.defs(crs, definition)

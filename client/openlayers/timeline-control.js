@@ -4,9 +4,9 @@ import { delegate } from '../timeline/delegate.js'
 import { TIMELINE_FIELDS, Timeline, timelineDefaults } from '../timeline/timeline.js'
 
 export const timelineControlDefaults = {
-  /** @type {'top' | 'bottom'} of the map, along which it lies */
+  /** @type {'top' | 'bottom'} edge of the map */
   edge: 'bottom',
-  /** @type {HTMLElement | undefined} an element to be in instead of the map */
+  /** @type {HTMLElement | undefined} element that contains it, instead of the map */
   target: undefined,
   ...timelineDefaults
 }
@@ -23,7 +23,7 @@ export const sourcesOf = layers => [layers].flat().map((/** @type {any} */ layer
 
 const Base = /** @type {new (options: any) => Control & Timeline} */ (/** @type {unknown} */ (Control))
 
-/** When the view of the map changed, and the way through it: a `Timeline` along an edge of the map. */
+/** A `Timeline` along an edge of the map. */
 export class TimelineControl extends Base {
   /** @param {HistoryTarget | HistoryTarget[]} layers several share a clock @param {TimelineControlOptions} [options] */
   constructor (layers, options) {

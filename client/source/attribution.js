@@ -1,4 +1,4 @@
-// What a layer says of where its tiles are from, as text and links alone.
+// Converts the attribution of a layer to text and links, without other markup.
 import { plainText } from '../../core/text.js'
 
 const LINK = /^https?:\/\//
@@ -23,7 +23,7 @@ export function attributionNodes (html) {
   return nodes
 }
 
-/** The same as a text of markup, which is what map libraries take. */
+/** An attribution as a text of markup, which map libraries take. */
 export function attributionHtml (html) {
   const span = document.createElement('span')
   span.append(...attributionNodes(html))

@@ -25,9 +25,9 @@ const BY_TIME = '_design/versions/_view/by_time'
  * @property {string} rev
  * @property {string} [content] revision of another document that had the same image before
  * @property {number} bytes
- * @property {string} [digest] of the image, as documents name it; none from a store whose index is older
+ * @property {string} [digest] of the image, as in documents; undefined if the index of the store is older
  * @property {boolean} gone there is no tile from this time on
- * @property {boolean} current the head
+ * @property {boolean} current it is the head
  * @property {string | null} expires
  * @typedef {{z: number, x: number, y0: number, y1: number}} Column rows of one column, inclusive
  */
@@ -81,8 +81,8 @@ export class CouchSource {
   }
 
   /**
-   * The address of a version's image. It names the revision, which is made from the content: what it answers never
-   * changes, also not when the head moves on.
+   * The address of a version's image. It names the revision, which is made from the content. So its answer never
+   * changes, not even when there is a new head.
    * @param {Version} version
    */
   tileUrl ({ layer, z, x, y, time, rev, current }) {
@@ -98,27 +98,27 @@ export class CouchSource {
   /**
    * The image of a version, compared with its length and digest.
    * @param {Version} version @param {AbortSignal} [signal]
-   * @param {{fresh?: boolean}} [options] fresh: not from the browser's cache, which may hold an answer that was no good
-   * @returns {Promise<Blob>} rejects with BAD_ANSWER when another image came, or a part of it
+   * @param {{fresh?: boolean}} [options] fresh: bypass the browser's cache, which may hold a bad answer
+   * @returns {Promise<Blob>} rejects with BAD_ANSWER if another image came, or only a part
    */
   async tile (version, signal, { fresh = false } = {}) {
     const { layer, z, x, y, time } = version
     const missing = () => new TilecouchError('TILE_NOT_FOUND', { id: tileId(layer, z, x, y), time })
-    // CouchDB asks browsers to revalidate every attachment; this address needs no such thing
+    // CouchDB asks browsers to revalidate every attachment, but the answer of this address never changes
     return this.#retryPastCache(fresh ? 'reload' : 'force-cache', async cache => {
       return this.#checked(await this.#image(this.tileUrl(version), { signal, cache }, missing), version)
     })
   }
 
   /**
-   * What changed in a layer: waits for the next changes, and answers with them.
-   * @param {string} layer @param {string} since `now`, or what the last call answered
+   * Waits for the next changes of a layer, and returns them.
+   * @param {string} layer @param {string} since `now`, or `since` of the last answer
    * @param {AbortSignal} signal
    * @param {{wait?: boolean, past?: boolean}} [options] wait: until there is a change, or for half of the timeout;
-   *   past: of past versions, too
-   * @returns {Promise<{since: string, tiles: {z: number, x: number, y: number, rev: string, deleted: boolean}[],
-   *   layer: boolean}>}
-   *   tiles: whose head changed, or any version (then some may be told of twice); layer: whether its document did
+   *   past: report past versions as well
+   * @returns {Promise<{since: string, tiles: {z: number, x: number, y: number, rev: string, deleted: boolean}[], layer:
+   *   boolean}>} tiles: their head or, with `past`, any version changed (some may come twice); layer: whether its
+   *   document changed
    */
   async changes (layer, since, signal, { wait = since !== 'now', past = false } = {}) {
     // by id and not by field: a deleted document has no fields left
@@ -150,7 +150,7 @@ export class CouchSource {
   }
 
   /**
-   * The browser's cache may hold a wrong image that a proxy sent once: then the store is asked.
+   * Asks the store if the browser's cache holds a wrong image, which a proxy may have sent.
    * @template T
    * @param {RequestCache} cache @param {(cache: RequestCache) => Promise<T>} ask
    */
@@ -190,7 +190,7 @@ export class CouchSource {
 
   /**
    * @template T
-   * @param {string} url @param {any} init @param {(response: Response) => Promise<T>} read all of the answer
+   * @param {string} url @param {any} init @param {(response: Response) => Promise<T>} read reads the whole answer
    * @returns {Promise<T>}
    */
   async #fetch (url, { signal, ...init }, read) {
@@ -210,8 +210,8 @@ export class CouchSource {
     }
   }
 
-  // the connection may also break in the middle of an answer: of a long wait when the server stops, of an image when
-  // that is damaged
+  // the connection may also break within an answer: when the server stops during a long poll, or when an image is
+  // damaged
   async #body (response, kind) {
     try {
       return await response[kind]()

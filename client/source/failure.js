@@ -17,8 +17,8 @@ export async function failureOf (response, url) {
 }
 
 /**
- * What became of a request without an answer, or with half of one.
- * @param {any} error @param {{url: string, timeout: number, signal?: AbortSignal}} asked
+ * The error for a request without a complete answer.
+ * @param {any} error @param {{url: string, timeout: number, signal?: AbortSignal}} request
  */
 export function unanswered (error, { url, timeout, signal }) {
   if (signal?.aborted || error.name === 'AbortError') return error
@@ -26,10 +26,10 @@ export function unanswered (error, { url, timeout, signal }) {
   return new TilecouchError('UNREACHABLE', { url, why })
 }
 
-/** Whether it is the database that is missing, and not something in it. */
+/** Whether the database is missing, and not a document in it. */
 export const isDatabase = reason => /^(no_db_file|database does not exist)/i.test(reason)
 
-/** Whether asking again may help: there was no answer, or the server failed. */
+/** Whether another attempt may succeed: there was no answer, or the server failed. */
 export function isPassing (error) {
   const { code, details } = error ?? {}
   if (code === 'COUCHDB_ERROR') return details.status >= 500 || details.status === 429 || details.status === 408

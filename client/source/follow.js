@@ -7,10 +7,9 @@ const GATHER_TIME = 250 // milliseconds: a load changes hundreds of tiles, which
  * @param {import('./couch-source.js').CouchSource} source
  * @param {string} layer
  * @param {{signal: AbortSignal, past?: boolean, onStart: () => void, onChanges: (changes: {tiles: {z: number, x:
- *   number, y: number, rev: string, deleted:
- *   boolean}[], layer: boolean}) => void, onError: (error: Error) => void, onBack: () => void}} options
- *   past: report versions that were loaded for a time in the past, too; onStart: nothing that changes from now on is
- *   missed
+ *   number, y: number, rev: string, deleted: boolean}[], layer: boolean}) => void, onError: (error: Error) => void,
+ *   onBack: () => void}} options past: report versions that were loaded for a time in the past as well; onStart: later
+ *   changes are not missed
  */
 export async function followLayer (source, layer, { signal, past, onStart, onChanges, onError, onBack }) {
   const ask = (since, waits) => source.changes(layer, since, signal, { past, wait: waits })
@@ -28,12 +27,11 @@ export async function followLayer (source, layer, { signal, past, onStart, onCha
 
 /**
  * @template {{since: string}} T
- * @param {(since: string, waits: boolean) => Promise<T>} ask answers the place to go on from; waits: until there is
- *   something
+ * @param {(since: string, waits: boolean) => Promise<T>} ask returns the position to continue from; waits: for a change
  * @param {{signal: AbortSignal, onError: (error: Error) => void, onBack: () => void}} options onBack: after every
  *   answer
- * @returns {AsyncGenerator<T & {isFirst: boolean}>} isFirst: it says where it begins, and nothing that changes from now
- *   on is missed
+ * @returns {AsyncGenerator<T & {isFirst: boolean}>} isFirst: it has the start position, and later changes are not
+ *   missed
  */
 export async function * pollChanges (ask, { signal, onError, onBack }) {
   let since = 'now'
@@ -57,8 +55,8 @@ export async function * pollChanges (ask, { signal, onError, onBack }) {
 }
 
 /**
- * Whether the store answers, reported once for each change: several parts ask it at the same time, and each may fail by
- * itself.
+ * Reports once when the store stops answering, and once when it answers again. Several parts ask the store at the same
+ * time, and each may fail by itself.
  */
 export class StoreHealth {
   #failing = new Map()

@@ -1,8 +1,8 @@
-// Waiting: for a time, for any of several signals, for at most a time, and until a task succeeds.
+// Functions that wait: for a time, for any of several signals, at most for a time, and until a task succeeds.
 import { raceAbort, timeoutSignal } from '../../core/promises.js'
 import { TilecouchError } from '../../core/index.js'
 
-/** Resolves after so many milliseconds; rejects when the signal says so. @returns {Promise<void>} */
+/** Resolves after a number of milliseconds; rejects when the signal aborts. @returns {Promise<void>} */
 export function wait (milliseconds, signal) {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted()
@@ -21,14 +21,14 @@ export function wait (milliseconds, signal) {
 const TURN = 20 // milliseconds
 
 /**
- * Calls back after so many milliseconds in which the page was free: it waits in turns, and a busy page handles answers
- * between two of them.
+ * Calls back after a number of milliseconds in which the page was free. It waits in turns, and a busy page handles
+ * answers between two turns.
  * @returns {() => void} ends the wait
  */
 export function afterFree (milliseconds, callback) {
-  let left = Math.ceil(milliseconds / TURN)
+  let turnsLeft = Math.ceil(milliseconds / TURN)
   const timer = setInterval(() => {
-    if (--left > 0) return
+    if (--turnsLeft > 0) return
     clearInterval(timer)
     callback()
   }, TURN)
@@ -45,12 +45,12 @@ export const backoff = (attempt, { first = 500, longest = 30000 } = {}) =>
   Math.min(longest, first * 2 ** attempt) * (0.75 + Math.random() / 2)
 
 /**
- * Does something until it works: the store may be away for a second or for an hour.
+ * Repeats a task until it succeeds: the store may be away for a second or for an hour.
  * @template T
  * @param {() => Promise<T>} task
  * @param {{signal: AbortSignal, onError?: (error: Error) => void, onDone?: () => void}} options onError: after every
  *   attempt that failed
- * @returns {Promise<T>} rejects only when the signal says so
+ * @returns {Promise<T>} rejects only when the signal aborts
  */
 export async function retry (task, { signal, onError, onDone }) {
   for (let attempt = 0; ; attempt++) {
@@ -71,7 +71,7 @@ export async function retry (task, { signal, onError, onDone }) {
 /**
  * @template T
  * @param {(AbortSignal | undefined)[]} signals
- * @param {(signal: AbortSignal) => Promise<T> | T} task is given one signal for all of them
+ * @param {(signal: AbortSignal) => Promise<T> | T} task it gets one signal for all of them
  * @returns {Promise<T>} rejects ABORTED
  */
 export async function withSignals (signals, task) {
@@ -92,20 +92,20 @@ export async function withSignals (signals, task) {
 }
 
 /**
- * Waits for something no longer than so many milliseconds: another tab may never answer.
+ * Waits for a task at most a number of milliseconds: another tab may never answer.
  * @template T
  * @param {number} milliseconds
  * @param {(signal: AbortSignal) => Promise<T> | T} task
- * @returns {Promise<T | undefined>} nothing when the time was over
+ * @returns {Promise<T | undefined>} undefined if the time ran out
  */
 export async function withinTime (milliseconds, task) {
-  const time = timeoutSignal(milliseconds)
+  const timeout = timeoutSignal(milliseconds)
   try {
-    return await withSignals([time.signal], task)
+    return await withSignals([timeout.signal], task)
   } catch (error) {
-    if (time.isOver) return undefined
+    if (timeout.isOver) return undefined
     throw error
   } finally {
-    time.end()
+    timeout.end()
   }
 }

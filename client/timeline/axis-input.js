@@ -2,8 +2,8 @@
 import { moveSpan, pinchSpan, roundTime, snapTime, zoomSpan } from './time-scale.js'
 import { stepFrom } from './steps.js'
 
-const SNAP = { mouse: 8, touch: 14 } // pixels within which a change is meant
-const CLICK = 4 // pixels a pointer may slip and still not drag
+const SNAP = { mouse: 8, touch: 14 } // pixels: a change this near to the pointer is chosen
+const CLICK = 4 // pixels that a pointer may move without dragging
 
 /**
  * @param {any} control the Timeline
@@ -12,16 +12,16 @@ const CLICK = 4 // pixels a pointer may slip and still not drag
  */
 export function listenToPointers (control, parts, signal) {
   const { root } = parts
-  /** @type {Map<number, number>} where each finger is */
+  /** @type {Map<number, number>} the position of each finger */
   const fingers = new Map()
-  /** @type {any} what is being dragged */
+  /** @type {any} the drag under way */
   let drag = null
 
   const xOf = event => event.clientX - root.getBoundingClientRect().left
   const on = (type, listener, options = {}) => root.addEventListener(type, listener, { ...options, signal })
 
-  /** The time meant at a pixel: a change nearby, else a round time; null for the newest, right of everything. */
-  function meant (x, event, newest = true) {
+  /** The time at a pixel: a change nearby, else a round time; null for the newest, right of everything. */
+  function timeAt (x, event, newest = true) {
     const { axis, domain, times } = control.state
     const inside = Math.min(Math.max(x, 0), axis.width)
     if (newest && inside > axis.x(domain.to) + axis.inset / 2) return null
@@ -33,14 +33,14 @@ export function listenToPointers (control, parts, signal) {
   function begin (event) {
     const x = xOf(event)
     const { span, zoomed } = control.state
-    const range = control.getRange() // not that of the last frame
+    const range = control.getRange() // the state has the range of the last frame
     const name = event.target.closest('[data-drag]')?.dataset.drag
     const base = { id: event.pointerId, x, moved: false, pointerType: event.pointerType }
     if (name === 'from' || name === 'to') {
       return { ...base, kind: 'select', fixed: Date.parse(range[name === 'from' ? 'to' : 'from']), moved: true }
     }
     if (name === 'strip' && zoomed && control.options.zoomable) return { ...base, kind: 'pan', span }
-    if (event.shiftKey && control.options.selectable) return { ...base, kind: 'select', fixed: meant(x, event, false) }
+    if (event.shiftKey && control.options.selectable) return { ...base, kind: 'select', fixed: timeAt(x, event, false) }
     return { ...base, kind: 'seek' }
   }
 
@@ -51,7 +51,7 @@ export function listenToPointers (control, parts, signal) {
     if (drag.kind === 'pan') control.setSpan(moveSpan(drag.span, (drag.x - x) * control.state.axis.msPerPx))
     else if (drag.kind === 'select') {
       if (!drag.moved) return
-      const ends = [drag.fixed, meant(x, event, false)].sort((a, b) => a - b)
+      const ends = [drag.fixed, timeAt(x, event, false)].sort((a, b) => a - b)
       control.setRange({ from: new Date(ends[0]), to: new Date(ends[1]) })
       // the handle that is dragged may have passed the other one
       const dragged = ends[0] === drag.fixed ? parts.to : parts.from
@@ -59,12 +59,12 @@ export function listenToPointers (control, parts, signal) {
       dragged.focus({ preventScroll: true })
       control.hover({ x: inside, dragging: true, end: ends[0] === drag.fixed ? 'to' : 'from' })
     } else if (drag.moved || event.pointerType === 'mouse') {
-      control.seek(meant(x, event), { soon: true })
+      control.seek(timeAt(x, event), { soon: true })
       control.hover({ x: inside, dragging: true })
     }
   }
 
-  on('mousedown', event => event.preventDefault()) // the focus goes where we say, not to the map
+  on('mousedown', event => event.preventDefault()) // pointerdown sets the focus; the map must not take it
   on('pointerdown', event => {
     if (!control.state.axis || event.button !== 0) return
     root.setPointerCapture(event.pointerId)
@@ -97,7 +97,7 @@ export function listenToPointers (control, parts, signal) {
       const name = event.target.closest?.('[data-drag]')?.dataset.drag
       const x = xOf(event)
       const isOnHandle = name === 'from' || name === 'to' || (name === 'strip' && control.state.zoomed)
-      control.hover(isOnHandle ? null : { x, meant: () => meant(x, event) })
+      control.hover(isOnHandle ? null : { x, meant: () => timeAt(x, event) })
     }
   })
 
@@ -110,8 +110,8 @@ export function listenToPointers (control, parts, signal) {
     }
     if (drag.id !== event.pointerId) return
     // a finger that only tapped, also on the ticks of a zoomed axis
-    const tapped = event.type === 'pointerup' && !drag.moved && drag.kind !== 'select'
-    if (tapped && (drag.kind === 'pan' || drag.pointerType !== 'mouse')) control.seek(meant(xOf(event), event))
+    const isTap = event.type === 'pointerup' && !drag.moved && drag.kind !== 'select'
+    if (isTap && (drag.kind === 'pan' || drag.pointerType !== 'mouse')) control.seek(timeAt(xOf(event), event))
     control.flush()
     drag = null
     root.classList.remove('tilecouch-panning')
@@ -168,7 +168,7 @@ export function listenToKeys (control, parts, container, signal) {
   }
 
   container.addEventListener('keydown', event => {
-    // Tab leaves, Escape may close what the page has open; the rest is for the timeline, not for the map
+    // Tab leaves the timeline, and the page may use Escape; other keys are for the timeline, not for the map
     if (event.key === 'Tab' || event.key === 'Escape') return
     event.stopPropagation()
     if (event.ctrlKey || event.metaKey || event.altKey) return

@@ -7,9 +7,9 @@ import { changeText, timeText, valueText } from './words.js'
 const BARS_HEIGHT = 46 // pixels: the height of the bars and the air above them
 const TALLEST = 40
 const TICKS_HEIGHT = 22 // pixels: ticks and labels
-const HOVER_DISTANCE = 8 // pixels from the pointer to the bar it means
+const HOVER_DISTANCE = 8 // pixels from the pointer to a bar that it selects
 
-/** A part of the axis: its class begins as all of the timeline do. */
+/** Makes a part of the axis, with the class prefix of the timeline. */
 const part = (name, ...children) => element('div', { class: `tilecouch-timeline-${name}` }, ...children)
 
 function handle (name, label) {
@@ -61,8 +61,8 @@ export function makeAxis (control) {
     const pathsByState = { past: '', current: '', later: '' }
     for (const bin of drawn.bins) {
       if (bin.x < -9 || bin.x > axis.width + 9) continue
-      const is = bin.index > index ? 'later' : bin.index + bin.changes > index ? 'current' : 'past'
-      pathsByState[is] += barOf(bin)
+      const state = bin.index > index ? 'later' : bin.index + bin.changes > index ? 'current' : 'past'
+      pathsByState[state] += barOf(bin)
     }
     for (const [name, d] of Object.entries(pathsByState)) write(paths[name], { d })
   }
@@ -78,7 +78,7 @@ export function makeAxis (control) {
       .filter(tick => tick.label).map(({ x, label, major }) => text(round(x), label, major ? 'tilecouch-major' : '')))
   }
 
-  /** Moves a handle. What lies outside of the part in view is at its edge, paler. */
+  /** Moves a handle. A handle outside of the part in view is at its edge, paler. */
   function position (node, axis, x) {
     const inside = Math.min(Math.max(x, 3), axis.width - 3)
     node.style.transform = `translateX(${Math.round(inside * 10) / 10}px)`
@@ -111,12 +111,12 @@ export function makeAxis (control) {
     write(paths.hover, { d: bin && !hover.dragging ? barOf(bin) : '' })
     tip.hidden = !hover
     if (!hover) return
-    const several = bin && bin.changes > 1 && !hover.dragging
-    const time = several || !bin || hover.dragging ? hover.time : changes[bin.index].time
+    const isGroup = bin && bin.changes > 1 && !hover.dragging
+    const time = isGroup || !bin || hover.dragging ? hover.time : changes[bin.index].time
     const textOf = index => timeText(changes[index].time, changes, zone, words)
-    const timed = time === null ? words.newest : timeText(time, changes, zone, words)
-    write(tip.firstChild, { text: several ? words.changes(bin.changes) : timed })
-    const period = several ? `${textOf(bin.index)} – ${textOf(bin.index + bin.changes - 1)} · ` : ''
+    const timeLabel = time === null ? words.newest : timeText(time, changes, zone, words)
+    write(tip.firstChild, { text: isGroup ? words.changes(bin.changes) : timeLabel })
+    const period = isGroup ? `${textOf(bin.index)} – ${textOf(bin.index + bin.changes - 1)} · ` : ''
     const size = bin?.bytes ? `, ${words.size(bin.bytes)}` : ''
     let text = bin ? `${period}${words.tilesChanged(bin.tiles)}${size}` : ''
     if (!bin && complete) text = changeText(time, changes, zone, words)
@@ -152,7 +152,7 @@ export function makeAxis (control) {
 }
 
 const MIN_DISTANCE = 5 // pixels from bar to bar at least; changes closer than this share one
-const MIN_HEIGHT = 4 // pixels: one tile is to be seen next to thousands
+const MIN_HEIGHT = 4 // pixels: one tile must be visible next to thousands
 
 /**
  * @typedef {{x: number, from: number, to: number, index: number, changes: number, tiles: number, bytes: number}} Bin
@@ -182,16 +182,16 @@ export function binChanges (changes, axis) {
   return bins
 }
 
-/** As wide as the closest two allow, within measure. @param {Bin[]} bins */
+/** The width of bars: as wide as the closest two allow, within limits. @param {Bin[]} bins */
 export function barWidth (bins) {
-  let apart = Infinity
-  for (let i = 1; i < bins.length; i++) apart = Math.min(apart, bins[i].x - bins[i - 1].x)
-  return apart >= 14 ? 8 : apart >= 9 ? 6 : MIN_DISTANCE - 1
+  let distance = Infinity
+  for (let index = 1; index < bins.length; index++) distance = Math.min(distance, bins[index].x - bins[index - 1].x)
+  return distance >= 14 ? 8 : distance >= 9 ? 6 : MIN_DISTANCE - 1
 }
 
 /**
- * By the square root of the tiles: they are an area, and the root is the side of it. One tile beside 5,000 can be seen,
- * and half as many still look less, which a logarithm would hide.
+ * The height of a bar: the square root of its tiles, as tiles are an area and the root is its side. One tile beside
+ * 5,000 is visible, and half as many look less, which a logarithm would hide.
  * @param {number} height pixels of the highest bar
  */
 export const barHeight = (tiles, most, height) => Math.max(MIN_HEIGHT, Math.sqrt(tiles / Math.max(most, 1)) * height)

@@ -1,6 +1,6 @@
-// The handle between two sides of a map, with their labels: a plain element over all of the map, which lets pointers
-// through where there is no handle. It says where it is; the comparison of each map library cuts or fades its layers
-// there:
+// The handle between two sides of a map, with their labels. It is a plain element over all of the map, and lets
+// pointers through where there is no handle. It fires its position; the comparison of each map library cuts or fades
+// its layers there:
 //   const handle = new CompareHandle({ leftLabel: '2020', rightLabel: 'now' })
 //   container.append(handle.element)
 //   handle.setSize(800, 600).on('splitchange', ({ split }) => cut(split * 800))
@@ -9,13 +9,13 @@ import { Emitter } from '../engine/emitter.js'
 import { element, icon, keepFromMap, slider, write } from './dom.js'
 import { compareWords } from './words.js'
 
-// shares of the width
+// steps of the keys, as shares of the width
 const STEPS = {
   ArrowRight: 0.02, ArrowUp: 0.02, PageUp: 0.1, ArrowLeft: -0.02, ArrowDown: -0.02, PageDown: -0.1, Home: -1, End: 1
 }
 
-const TRACK = 320 // pixels of the handle's way while it fades
-const MOST_TRACK = 0.6 // of the width of the map
+const TRACK = 320 // pixels: length of the handle's track in the mode 'fade'
+const MOST_TRACK = 0.6 // share of the width of the map
 
 const MODES = ['swipe', 'fade', 'side']
 
@@ -139,10 +139,10 @@ export class CompareHandle extends Emitter {
     this._divider.style.transform = `translateX(${Math.round(dividerX)}px)`
     const [left, right] = this._texts ?? []
     const share = Math.round(this._split * 100)
-    const say = this.words[this._mode === 'fade' ? 'fade' : 'swipe']
+    const describe = this.words[this._mode === 'fade' ? 'fade' : 'swipe']
     write(this._handle, {
       'aria-valuenow': share,
-      'aria-valuetext': say(left || this.words.left, share, right || this.words.right, 100 - share)
+      'aria-valuetext': describe(left || this.words.left, share, right || this.words.right, 100 - share)
     })
     return this
   }
@@ -153,7 +153,7 @@ export class CompareHandle extends Emitter {
     return { x: (left + this._size.x - right) / 2, y: (this._size.y - bottom) / 2 }
   }
 
-  /** Where the handle moves, in pixels of the map. */
+  /** The track of the handle, in pixels of the map. */
   _way () {
     const { x } = this._size
     if (this._mode !== 'fade') return { from: 0, length: x }
@@ -163,7 +163,7 @@ export class CompareHandle extends Emitter {
 
   _listenToHandle () {
     const handle = this._handle
-    let grip = 0 // where in the handle it was taken, so that it does not jump
+    let grip = 0 // pixels from the handle's place to the pointer, so that it does not jump
     const on = (type, listener) => handle.addEventListener(type, listener)
     const xOf = event => event.clientX - this.element.getBoundingClientRect().left
     on('mousedown', event => event.preventDefault())

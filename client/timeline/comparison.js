@@ -1,14 +1,14 @@
-// The two sides of a comparison: their layers, and how opaque a layer was before it was faded. The compare control of
-// each map library holds one, and does to its map what this asks for.
+// The two sides of a comparison: their layers, and the opacity that a layer had before it was faded. The compare
+// control of each map library holds one, and implements the operations on its map.
 import { TilecouchError } from '../../core/errors.js'
 import { CompareHandle } from './compare-handle.js'
 
 /**
- * @typedef {object} ComparedMap what a map library does
+ * @typedef {object} ComparedMap operations of a map library
  * @property {CompareMode[]} modes that it can show
  * @property {() => void} begin shows the layers in the present mode
  * @property {() => void} end leaves the layers as they were
- * @property {() => void} update the handle was moved
+ * @property {() => void} update called when the handle was moved
  * @typedef {import('./compare-handle.js').CompareMode} CompareMode
  */
 
@@ -52,7 +52,7 @@ export class Comparison extends CompareHandle {
     this.isOnMap = false
   }
 
-  /** Other layers, or the same the other way round. @param {Layer | Layer[] | null} left @param {any} right */
+  /** Sets the layers of both sides. @param {Layer | Layer[] | null} left @param {any} right */
   setLayers (left, right) {
     this.#renew(() => {
       this.left = listOf(left)
@@ -66,14 +66,14 @@ export class Comparison extends CompareHandle {
     return super.setMode(mode)
   }
 
-  /** Makes a layer as transparent as the handle says. @param {any} layer @param {number} opacity its own */
+  /** Sets the opacity of a layer by the place of the handle. @param {any} layer @param {number} opacity of the layer */
   fade (layer, opacity) {
-    const whole = this.#opacities.get(layer) ?? opacity
-    this.#opacities.set(layer, whole)
-    layer.setOpacity((1 - this.getSplit()) * whole)
+    const fullOpacity = this.#opacities.get(layer) ?? opacity
+    this.#opacities.set(layer, fullOpacity)
+    layer.setOpacity((1 - this.getSplit()) * fullOpacity)
   }
 
-  /** A layer is as opaque as it was before it was faded. @param {any} layer */
+  /** Restores the opacity that a layer had before it was faded. @param {any} layer */
   restore (layer) {
     if (this.#opacities.has(layer)) layer.setOpacity(this.#opacities.get(layer))
     this.#opacities.delete(layer)

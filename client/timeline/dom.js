@@ -21,7 +21,8 @@ const ICONS = {
 }
 
 /**
- * Text goes in as text: nothing that a store holds becomes markup, or is shown in another order than it has.
+ * Makes an element. Texts become text nodes: no text of a store becomes markup, or is shown in another order than it
+ * has.
  * @param {Record<string, any> | null} [attributes] `text` is the text, `on` an object of listeners; null and false are
  *   left out
  * @param {...any} children nodes, texts, or lists of them; null, undefined and false are left out
@@ -29,11 +30,11 @@ const ICONS = {
  */
 export function element (tag, attributes, ...children) {
   const node = document.createElement(tag)
-  const { on = {}, ...others } = attributes ?? {}
+  const { on = {}, ...otherAttributes } = attributes ?? {}
   for (const [event, listener] of Object.entries(on)) node.addEventListener(event, listener)
-  write(node, others)
-  const shown = children.flat().filter(child => child !== null && child !== undefined && child !== false)
-  node.append(...shown.map(child => typeof child === 'object' ? child : plainText(child)))
+  write(node, otherAttributes)
+  const visibleChildren = children.flat().filter(child => child !== null && child !== undefined && child !== false)
+  node.append(...visibleChildren.map(child => typeof child === 'object' ? child : plainText(child)))
   return node
 }
 
@@ -49,7 +50,7 @@ export function svg (tag, attributes = {}, children = []) {
 export const picture = (attributes, children) =>
   svg('svg', { 'aria-hidden': 'true', focusable: 'false', ...attributes }, children)
 
-/** Sets what differs, so that nothing is repainted (or read aloud again) for nothing. */
+/** Sets the attributes that differ, so that nothing is repainted or read aloud again without a change. */
 export function write (node, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name === 'text') {
@@ -63,14 +64,14 @@ export function write (node, attributes) {
 /** @param {keyof typeof ICONS} name */
 export function icon (name) {
   const path = ICONS[name]
-  const filled = path.startsWith('F')
-  const shape = svg('path', { d: filled ? path.slice(1) : path })
-  const classes = filled ? 'tilecouch-icon tilecouch-icon-filled' : 'tilecouch-icon'
+  const isFilled = path.startsWith('F')
+  const shape = svg('path', { d: isFilled ? path.slice(1) : path })
+  const classes = isFilled ? 'tilecouch-icon tilecouch-icon-filled' : 'tilecouch-icon'
   return picture({ viewBox: '0 0 24 24', width: 22, height: 22, class: classes }, [shape])
 }
 
 /**
- * A button with an icon, named for those who hear it and for those who point at it.
+ * Makes a button with an icon, and a name for screen readers and as its title.
  * @param {keyof typeof ICONS} name
  */
 export function iconButton (name, label, act, className = '') {
@@ -84,7 +85,7 @@ export const slider = (className, label, ...children) => element('div', {
   class: className, role: 'slider', tabindex: 0, 'aria-label': label, 'aria-orientation': 'horizontal'
 }, ...children)
 
-/** Another icon and name for a button. */
+/** Sets another icon and name of a button. */
 export function rename (button, name, label) {
   write(button, { 'aria-label': label, title: label })
   if (button.dataset.icon === name) return
@@ -92,12 +93,12 @@ export function rename (button, name, label) {
   button.replaceChildren(icon(name))
 }
 
-/** Events of these types on an element never reach a map around it: it is not dragged, zoomed or turned. */
-const OF_MAPS = ['pointerdown', 'mousedown', 'touchstart', 'dblclick', 'contextmenu', 'wheel']
+/** Events that drag, zoom or turn a map: they do not leave an element over the map. */
+const MAP_EVENTS = ['pointerdown', 'mousedown', 'touchstart', 'dblclick', 'contextmenu', 'wheel']
 
 /** @param {HTMLElement} content */
 export function keepFromMap (content) {
-  for (const type of OF_MAPS) content.addEventListener(type, event => event.stopPropagation(), { passive: true })
+  for (const type of MAP_EVENTS) content.addEventListener(type, event => event.stopPropagation(), { passive: true })
 }
 
 /**
@@ -106,7 +107,7 @@ export function keepFromMap (content) {
  * @param {HTMLElement} corners where the map has its own controls
  * @param {HTMLElement} content
  * @param {'top' | 'bottom'} edge
- * @returns {() => void} takes it out again
+ * @returns {() => void} removes it again
  */
 export function dock (container, corners, content, edge) {
   let strip = /** @type {any} */ (corners.querySelector(`:scope > .tilecouch-dock-${edge}`))

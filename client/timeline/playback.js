@@ -1,13 +1,13 @@
 // Decides when the next step is due. Timers, clock and layers come in as `host`, so that tests control the time.
 import { nextToPlay, skipTo, within } from './steps.js'
 
-// milliseconds, while so much time passes in a second: what would be seen for less is left out
+// milliseconds: with a pace, a step that would be visible for less is skipped
 const SHORTEST = 100
 const FRAME = 16 // milliseconds
 
 /**
  * @typedef {object} Host
- * @property {() => string[] | null} times what can be stepped to; null while that is not known
+ * @property {() => string[] | null} times the times to step to; null while they are unknown
  * @property {() => string | null} getTime
  * @property {(time: string) => void} setTime
  * @property {() => boolean} isShown whether the map shows the present time
@@ -26,11 +26,11 @@ export class Playback {
   #steppedAt = 0
   #stepping = false
   #isAnnounced = false
-  #again = false // the first step after play() may go from the end to the beginning
+  #canRestart = false // the first step after play() may go from the end to the beginning
 
   /**
    * @param {{interval: number, pace: number | null, loop: boolean, range: {from: string, to: string} | null}} options
-   *   pace: seconds of the map's time in one, instead of the interval
+   *   pace: seconds of map time per second, instead of the interval
    */
   constructor (host, options) {
     this.#host = host
@@ -46,8 +46,8 @@ export class Playback {
     this.#waitsFor = 'tiles'
     this.#host.emit('play')
     if (!this.playing) return // a listener stopped it
-    this.#again = true
-    // the first step comes at once: the button has to be seen to work
+    this.#canRestart = true
+    // the first step comes at once, to show that the button works
     if (this.#host.isShown()) this.#step()
     else this.#arrive()
   }
@@ -58,7 +58,7 @@ export class Playback {
     this.#host.emit('pause')
   }
 
-  /** Something happened that may be what it waits for, or that it has to wait for: tiles, changes. */
+  /** Tells it of tiles or changes: it may have waited for them, or must wait for them now. */
   poke () {
     if (this.#waitsFor === 'changes') this.#step()
     else if (this.playing && (this.#waitsFor === 'tiles' || !this.#host.isShown())) this.#wait()
@@ -70,7 +70,7 @@ export class Playback {
     if (this.#waitsFor === 'interval') this.#wait()
   }
 
-  /** @param {number | null} pace seconds of the map's time that pass in one; null: steps at the interval */
+  /** @param {number | null} pace seconds of map time per second; null: steps at the interval */
   setPace (pace) {
     this.options.pace = pace
     if (this.#waitsFor === 'interval') this.#wait()
@@ -89,7 +89,7 @@ export class Playback {
       return this.#announceWaiting()
     }
     const next = this.#next(changeTimes)
-    this.#again = false
+    this.#canRestart = false
     if (next === null) {
       this.#stop()
       emit('end')
@@ -110,12 +110,12 @@ export class Playback {
   #next (changeTimes) {
     const { range, pace, loop } = this.options
     const time = this.#host.getTime()
-    const next = nextToPlay(changeTimes, time, { range, again: this.#again || loop })
+    const next = nextToPlay(changeTimes, time, { range, again: this.#canRestart || loop })
     if (!pace || time === null || next === null) return next
     return skipTo(within(changeTimes, range), time, next, pace * SHORTEST)
   }
 
-  /** Milliseconds that the present step is seen. */
+  /** Milliseconds for which the present step is visible. */
   get #interval () {
     const { interval, pace } = this.options
     const changeTimes = pace ? this.#host.times() : null
@@ -133,15 +133,15 @@ export class Playback {
 
   #wait () {
     const interval = this.#interval
-    const rest = this.#steppedAt + interval - this.#host.now()
+    const remaining = this.#steppedAt + interval - this.#host.now()
     if (this.#host.isShown()) {
-      // what came late is still seen for a moment
-      const delay = this.#waitsFor === 'interval' || rest > 0 ? Math.max(rest, 0) : interval / 4
+      // a late step is still visible for a moment
+      const delay = this.#waitsFor === 'interval' || remaining > 0 ? Math.max(remaining, 0) : interval / 4
       this.#waitsFor = 'interval'
       return this.#later(() => this.#host.isShown() ? this.#step() : this.#wait(), delay)
     }
     this.#waitsFor = 'tiles'
-    if (!this.#isAnnounced) this.#later(() => this.#announceWaiting(), Math.max(rest, 0))
+    if (!this.#isAnnounced) this.#later(() => this.#announceWaiting(), Math.max(remaining, 0))
   }
 
   #announceWaiting () {

@@ -8,7 +8,9 @@ import { stepFrom, uniteChanges, within } from './steps.js'
 // events after which isShown() or changes() may differ
 const EVENTS = 'timeload tileerror changes add remove'
 
-/** Both ends exact; a part such as '2024' is its whole period. The order does not matter. */
+/**
+ * A range with exact ends. A partial time such as '2024' means its whole period. The order of the ends does not matter.
+ */
 function exactRange (range) {
   if (!range) return null
   const [from, to] = startOf(range.from) <= endOf(range.to) ? [range.from, range.to] : [range.to, range.from]
@@ -192,7 +194,7 @@ export class Player extends Emitter {
     return complete ? changes.map(change => change.time) : null
   }
 
-  // listens only while it plays: a player that is let go of keeps nothing alive
+  // listens only while it plays, so that an unused player keeps nothing in memory
   _onPlayback (type, data) {
     if (type === 'play') this._listen('on')
     if (type === 'pause') this._listen('off')
@@ -216,7 +218,10 @@ export class Player extends Emitter {
 /** @param {TimedLayer | TimedLayer[]} layers @returns {HistoryEngine[]} */
 export const enginesOf = layers => [layers].flat().map(layer => 'history' in layer ? layer.history : layer)
 
-/** Layers that are not on a map change nothing there, and are not waited for. @param {HistoryEngine[]} engines */
+/**
+ * The engines that are on a map: the player ignores all others, and does not wait for them.
+ * @param {HistoryEngine[]} engines
+ */
 export const onMap = engines => engines.filter(engine => engine.isOnMap)
 
 const interval = speed => 1000 / checkPositive('speed', speed)

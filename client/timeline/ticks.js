@@ -1,5 +1,5 @@
-// Ticks of the time axis and what is written at them. Pure. Steps are counted on the wall clock of the zone, so that a
-// day tick is a midnight there whatever summer time does.
+// Computes the ticks of the time axis and their labels. Pure functions. Steps are counted on the wall clock of the
+// zone, so that a day tick is at midnight there, also with summer time.
 import { timelineWords } from './words.js'
 
 const SECOND = 1000
@@ -25,10 +25,10 @@ const LEVELS = [
   ...levels('year', YEAR, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 ]
 
-/** Widths of a text at 11 px, rather too wide. */
+/** Estimates the width of a text at 11 px, rather too wide. */
 const estimate = text => text.length * 6.7
 
-/** A time whose texts are as wide as any. */
+/** A time with the widest texts. */
 const WIDE = Date.UTC(2000, 7, 28)
 
 /**
@@ -40,31 +40,32 @@ const WIDE = Date.UTC(2000, 7, 28)
  * @param {import('./time-scale.js').Axis} axis @param {import('./zones.js').Zone} zone
  * @param {{measure?: (text: string) => number, words?: import('./words.js').TimelineWords}} [options] measure: width of
  *   a label in pixels
- * @returns {{ticks: Tick[], context: string}} context: what the labels leave out, for the left end; '' if
- *   nothing
+ * @returns {{ticks: Tick[], context: string}} context: the part of the date that the labels leave out, for the left
+ *   end; '' if none
  */
 export function ticksOf (axis, zone, { measure = estimate, words = timelineWords } = {}) {
-  const index = LEVELS.findIndex(each => each.length / axis.msPerPx >= measure(sample(each, words)) + GAP)
+  const isWideEnough = candidate => candidate.length / axis.msPerPx >= measure(sample(candidate, words)) + GAP
+  const index = LEVELS.findIndex(isWideEnough)
   const level = LEVELS[index] ?? LEVELS[LEVELS.length - 1]
   const left = axis.ms(0)
   const right = axis.ms(axis.width)
   const context = contextOf(level, zone.civil(axis.from), words)
   const ticks = marks(level, left, right, zone)
     .map(({ ms, civil }) => ({ ms, x: axis.x(ms), ...labelOf(level, civil, words), civil }))
-  const shown = place(ticks, level, axis.width, context ? measure(context) : 0, { measure, words })
+  const placed = place(ticks, level, axis.width, context ? measure(context) : 0, { measure, words })
   const finer = LEVELS.slice(0, Math.max(index, 0))
-    .findLast(each => each.length / axis.msPerPx >= 9 && (level.length / each.length) % 1 < 0.05)
-  const coarse = new Set(shown.ticks.map(tick => tick.ms))
+    .findLast(candidate => candidate.length / axis.msPerPx >= 9 && (level.length / candidate.length) % 1 < 0.05)
+  const coarse = new Set(placed.ticks.map(tick => tick.ms))
   const small = (finer ? marks(finer, left, right, zone) : []).filter(({ ms }) => !coarse.has(ms))
     .map(({ ms }) => ({ ms, x: axis.x(ms), label: '', major: false }))
-  return { ticks: [...shown.ticks, ...small].sort((a, b) => a.ms - b.ms), context: shown.context ? context : '' }
+  return { ticks: [...placed.ticks, ...small].sort((a, b) => a.ms - b.ms), context: placed.context ? context : '' }
 }
 
 /** Writes as many labels as fit, larger units first; the others stay as marks. */
 function place (ticks, level, width, contextWidth, { measure, words }) {
   let context = contextWidth > 0
   if (context) {
-    // where a larger unit begins under the context, it says the whole itself
+    // a label of a larger unit below the context has the full text, and replaces the context
     const under = ticks.find(tick => tick.major && tick.x - measure(tick.label) / 2 < contextWidth + GAP / 2)
     const full = under && contextOf(level, under.civil, words)
     if (under && under.x >= measure(full) / 2) {
@@ -78,9 +79,9 @@ function place (ticks, level, width, contextWidth, { measure, words }) {
     for (const tick of ticks) {
       if (tick.major !== major) continue
       const half = measure(tick.label) / 2
-      const fits = tick.x - half >= 0 && tick.x + half <= width &&
+      const isFree = tick.x - half >= 0 && tick.x + half <= width &&
         taken.every(([from, to]) => tick.x + half + GAP / 2 <= from || tick.x - half - GAP / 2 >= to)
-      if (fits) taken.push([tick.x - half, tick.x + half])
+      if (isFree) taken.push([tick.x - half, tick.x + half])
       else tick.label = ''
     }
   }

@@ -1,7 +1,7 @@
-// The time axis: where a time is in pixels, and which part of all time is in view. Pure. Times are milliseconds here.
+// The time axis: converts times to pixels, and computes the span in view. Pure functions. Times are milliseconds here.
 import { lowerBound } from '../../core/lists.js'
 
-const MIN_SPAN = 30e3 // milliseconds: closer than this nothing is to be seen, as times are whole seconds
+const MIN_SPAN = 30e3 // milliseconds: a shorter span shows nothing, as times are whole seconds
 
 /** @typedef {{from: number, to: number}} Span */
 
@@ -36,18 +36,19 @@ export function domainOf (extent, changes = []) {
   const from = Math.min(...times)
   const to = Math.max(...times)
   const short = MIN_SPAN - (to - from)
-  const air = from === to ? 432e5 : Math.max(short / 2, 0)
-  return { from: from - air, to: to + air }
+  const margin = from === to ? 432e5 : Math.max(short / 2, 0)
+  return { from: from - margin, to: to + margin }
 }
 
 /**
- * Keeps a span inside the domain, moved rather than shortened. All of the domain is null: it then grows with it.
+ * Keeps a span inside the domain, moved rather than shortened. Null if it is the whole domain: the span then grows with
+ * it.
  * @param {Span} span @param {Span} domain @returns {Span | null}
  */
 export function clampSpan ({ from, to }, domain) {
-  const all = domain.to - domain.from
-  const length = Math.max(to - from, Math.min(MIN_SPAN, all))
-  if (!(length < all * 0.999)) return null
+  const domainLength = domain.to - domain.from
+  const length = Math.max(to - from, Math.min(MIN_SPAN, domainLength))
+  if (!(length < domainLength * 0.999)) return null
   const start = Math.min(Math.max((from + to - length) / 2, domain.from), domain.to - length)
   return { from: start, to: start + length }
 }
@@ -68,28 +69,28 @@ export const moveSpan = ({ from, to }, ms) => ({ from: from + ms, to: to + ms })
  * @param {[number, number]} xs pixels
  */
 export function pinchSpan (times, xs, width, inset) {
-  const apart = Math.abs(xs[1] - xs[0]) < 8 ? 8 * Math.sign(xs[1] - xs[0] || 1) : xs[1] - xs[0]
-  const msPerPx = Math.abs((times[1] - times[0]) / apart)
+  const distance = Math.abs(xs[1] - xs[0]) < 8 ? 8 * Math.sign(xs[1] - xs[0] || 1) : xs[1] - xs[0]
+  const msPerPx = Math.abs((times[1] - times[0]) / distance)
   const from = (times[0] + times[1]) / 2 - ((xs[0] + xs[1]) / 2 - inset) * msPerPx
   return { from, to: from + (width - 2 * inset) * msPerPx }
 }
 
-/** Some air on both sides of what is to be seen. @param {Span} span */
+/** Adds a margin on both sides of a span. @param {Span} span */
 export function airy ({ from, to }) {
-  const air = Math.max((to - from) * 0.08, (MIN_SPAN - (to - from)) / 2)
-  return { from: from - air, to: to + air }
+  const margin = Math.max((to - from) * 0.08, (MIN_SPAN - (to - from)) / 2)
+  return { from: from - margin, to: to + margin }
 }
 
-/** Turns the page when a time has left the span, so that the way ahead of it is in view. */
+/** Moves the span on like a page when a time has left it, so that the times ahead are in view. */
 export function followSpan (span, ms) {
   const length = span.to - span.from
   if (ms >= span.from && ms <= span.to) return span
   return moveSpan(span, ms - span.from - length * (ms > span.to ? 0.1 : 0.9))
 }
 
-/** A dragged time, as round as a pixel is wide: nobody means 13:07:42 on an axis of years. */
+/** Rounds a dragged time to the width of a pixel: 13:07:42 is too exact on an axis of years. */
 export function roundTime (ms, msPerPx) {
-  const unit = [3600e3, 60e3].find(each => each <= msPerPx) ?? 1e3
+  const unit = [3600e3, 60e3].find(candidate => candidate <= msPerPx) ?? 1e3
   return Math.round(ms / unit) * unit
 }
 

@@ -1,5 +1,5 @@
-// The timeline: when the view of the map changed, and the way through it. A plain element; the controls of the map
-// libraries hold one each:
+// The timeline shows when the view of the map changed, and sets the clock. It is a plain element; the control of each
+// map library holds one:
 //   const timeline = new Timeline(layer, { timeZone: 'local' }).appendTo(document.body)
 //   timeline.player.play()
 import { fromSeconds } from '../../core/times.js'
@@ -19,10 +19,10 @@ const SPEAK_DELAY = 600 // milliseconds without a move, after which the time is 
 const LAYER_EVENTS = 'changes extent timeload loading tileerror add remove'
 const PLAYER_EVENTS = 'play pause waiting step speedchange pacechange loopchange'
 
-/** What can be read from a control that holds a Timeline, as from the Timeline. */
+/** The fields of a Timeline that its control has as well. */
 export const TIMELINE_FIELDS = ['clock', 'id', 'layers', 'player', 'span', 'state', 'zone']
 
-/** A handle's own time, that of the thumb while it is dragged, or what the pointer means. */
+/** The time of the tip: that of a handle, of the thumb while it is dragged, or at the pointer. */
 const meantTime = ({ end, dragging, meant }, { range, time }) => end ? range[end] : dragging ? time : inSeconds(meant())
 
 const inSeconds = ms => ms === null ? null : fromSeconds(Math.round(ms / 1000))
@@ -90,7 +90,7 @@ export class Timeline extends Emitter {
     this._axisView = makeAxis(this)
     this._toolbar = makeToolbar(this)
     this._spoken = element('div', { class: 'tilecouch-spoken', role: 'status', 'aria-live': 'polite' })
-    /** all that is seen of it @type {HTMLElement} */
+    /** the element of the timeline @type {HTMLElement} */
     this.element = element('div', {
       class: 'tilecouch-timeline', role: 'group', 'aria-label': this._words.timeline, tabindex: -1
     }, this._toolbar.elements, this._axisView.elements, this._spoken)
@@ -98,7 +98,7 @@ export class Timeline extends Emitter {
     this._observer = new ResizeObserver(() => this._measure())
   }
 
-  /** Into an element of the page. @param {HTMLElement} parent */
+  /** Puts the timeline into an element of the page. @param {HTMLElement} parent */
   appendTo (parent) {
     this.remove()
     parent.append(this.element)
@@ -106,8 +106,8 @@ export class Timeline extends Emitter {
   }
 
   /**
-   * Along an edge of a map, as wide as the map. Several share one strip there, and `--tilecouch-dock-bottom` (or
-   * `-top`) of the container says how high that is.
+   * Puts the timeline along an edge of a map, as wide as the map. Several share one strip there, whose height is in
+   * `--tilecouch-dock-bottom` (or `-top`) of the container.
    * @param {HTMLElement} container of the map
    * @param {{edge?: 'top' | 'bottom', corners?: HTMLElement}} [options] corners: where the map has its own controls
    */
@@ -117,7 +117,7 @@ export class Timeline extends Emitter {
     return this._begin()
   }
 
-  /** Off the page, paused; it can be put there again. */
+  /** Pauses the timeline and takes it off the page. It can be put there again. */
   remove () {
     if (!this._ended) return this
     this.player.pause()
@@ -222,11 +222,11 @@ export class Timeline extends Emitter {
   setSpan (span) {
     const { domain } = this._compute()
     this.span = span && domain && clampSpan(span, domain)
-    this.state = this._compute() // several may come between two frames
+    this.state = this._compute() // several calls may come between two frames
     return this.refresh()
   }
 
-  // moves the clock; soon: with the next frame, the last one of several
+  // moves the clock; soon: in the next frame, to the last of several times
   seek (ms, { soon = false } = {}) {
     this._pending = { time: inSeconds(ms) }
     if (!soon) return this.flush()
@@ -269,14 +269,14 @@ export class Timeline extends Emitter {
     this.element.classList.toggle('tilecouch-single', Boolean(state.only))
     this._toolbar.render(state)
     this._axisView.render(state)
-    // a button that went out of use under the focus would leave the keyboard nowhere
+    // the focus must not stay on a button that was disabled or hidden
     const focused = /** @type {any} */ (document.activeElement)
     if (this.element.contains(focused) && (focused.disabled || focused.hidden)) {
       this._axisView.thumb.focus({ preventScroll: true })
     }
   }
 
-  /** What is to be shown now. The same lists make the same changes and axis again: drawing depends on them. */
+  /** Computes the state to draw. The same lists give the same objects for changes and axis, which drawing compares. */
   _compute () {
     const engines = onMap(this._engines)
     const lists = engines.map(engine => engine.changes())
@@ -291,12 +291,12 @@ export class Timeline extends Emitter {
     const zoomedTo = this.span && domain && clampSpan(this.span, domain)
     const span = zoomedTo ?? domain
     const playing = this.player.isPlaying()
-    // a device that goes on without the store is no problem
+    // a device that works without the store is no problem
     const problem = complete && engines.some(engine => engine.options?.offline) ? null : this.problem
     return {
       changes, complete, times, domain, span, playing, problem,
       time: this.clock.getTime(),
-      // there is only this one: then an axis would show hours in which nothing can be
+      // the only time of the layer: an axis would show empty hours
       only: extent && extent.first === extent.last && changes.length < 2 ? extent.first : null,
       axis: this._layAxis(span),
       zone: this.zone,
@@ -345,7 +345,7 @@ export class Timeline extends Emitter {
     if (this.span && !this._scrubbing && time !== null) this.span = followSpan(this.span, Date.parse(time))
     this.refresh()
     clearTimeout(this._speaking)
-    // screen readers announce the focused thumb by themselves, and need not read a film
+    // screen readers announce the focused thumb themselves, and need not announce every step while it plays
     this._speaking = setTimeout(() => {
       if (this.player.isPlaying() || document.activeElement === this._axisView.thumb) return
       write(this._spoken, { text: valueText(time, changes, zone, this._words) })

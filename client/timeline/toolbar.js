@@ -6,7 +6,7 @@ import { capital, changeText, clockText, dateText, isDay } from './words.js'
 const SPEEDS = [0.5, 1, 2, 5, 10] // steps a second
 
 const DAY = 86400 // seconds
-const PACES = { // seconds of the map's time that may pass in one
+const PACES = { // seconds of map time per second
   hour: 3600, day: DAY, week: 7 * DAY, month: 30.4375 * DAY, year: 365.25 * DAY, decade: 3652.5 * DAY
 }
 const SHORTEST = 2 // seconds: a pace that shows all of the time in less is not offered
@@ -27,7 +27,7 @@ export function makeToolbar (control) {
   const date = element('span')
   const hour = element('span', { class: 'tilecouch-timeline-hour' })
   const detail = element('div', { class: 'tilecouch-timeline-detail' })
-  // beside the time, whose place has room: no button moves when a range is chosen
+  // beside the time, where there is room: no button moves when a range is selected
   const chosenRange = element('div', { class: 'tilecouch-timeline-chosen' })
   const now = element('div', { class: 'tilecouch-timeline-now' }, [
     element('div', { class: 'tilecouch-timeline-time' }, [date, hour]),
@@ -72,10 +72,10 @@ export function makeToolbar (control) {
   }
 
   function writeTime ({ time, only, changes, complete, zone, waiting, problem }) {
-    const shown = time ?? only
-    const ms = shown === null ? 0 : Date.parse(shown)
-    const hasHour = shown !== null && !isDay(ms, changes, zone)
-    write(date, { text: shown === null ? words.newest : `${dateText(ms, zone, words)}${hasHour ? ', ' : ''}` })
+    const shownTime = time ?? only
+    const ms = shownTime === null ? 0 : Date.parse(shownTime)
+    const hasHour = shownTime !== null && !isDay(ms, changes, zone)
+    write(date, { text: shownTime === null ? words.newest : `${dateText(ms, zone, words)}${hasHour ? ', ' : ''}` })
     write(hour, { text: hasHour ? clockText(ms, zone, words) : '' })
     const text = waiting ? words.waiting
       : problem || (time === null && only ? words.only
@@ -95,7 +95,7 @@ function rangeText (range, changes, zone, words) {
   return `${days} · ${words.changes(within(changes.map(change => change.time), range).length)}`
 }
 
-/** So many changes a second, or so much time. */
+/** Makes the menu of speeds: changes per second, or map time per second. */
 function speedMenu ({ player, _words: words }) {
   const select = element('select', { class: 'tilecouch-select', 'aria-label': words.speed, title: words.speed })
   select.addEventListener('change', () => {
@@ -104,18 +104,18 @@ function speedMenu ({ player, _words: words }) {
     player.setPace(null).setSpeed(+select.value)
   })
   const group = (label, options) => options.length ? element('optgroup', { label }, options) : null
-  let shown = ''
+  let shownOptions = ''
   select.sync = domain => {
     const present = Math.round(player.getSpeed() * 100) / 100
     const speeds = [...new Set([...SPEEDS, present])].sort((a, b) => a - b)
     const length = domain ? (domain.to - domain.from) / 1000 : 0
     const paces = Object.entries(PACES).filter(([, pace]) =>
       pace === player.getPace() || (length / pace >= SHORTEST && length / pace <= LONGEST))
-    const offered = JSON.stringify([speeds, paces])
-    if (offered !== shown) {
-      shown = offered
+    const optionsKey = JSON.stringify([speeds, paces])
+    if (optionsKey !== shownOptions) {
+      shownOptions = optionsKey
       select.replaceChildren(...[
-        group(words.steps, speeds.map(each => element('option', { value: each, text: words.perSecond(each) }))),
+        group(words.steps, speeds.map(speed => element('option', { value: speed, text: words.perSecond(speed) }))),
         group(words.pace, paces.map(
           ([name, pace]) => element('option', { value: `pace ${pace}`, text: words.paces[name] })
         ))
@@ -129,7 +129,7 @@ function speedMenu ({ player, _words: words }) {
 
 function zoneSwitch (control) {
   const { _words: words, options: { timeZone } } = control
-  // a zone by name takes the place of the local one
+  // a named zone takes the place of the local one
   const other = timeZone === 'utc' ? 'local' : timeZone
   const choices = [
     ['utc', 'UTC', words.utc],

@@ -1,5 +1,5 @@
-// The texts of the timeline and of the comparison in English, and how they are joined. Pure. The option `words` of a
-// control replaces any of them.
+// The texts of the timeline and of the comparison in English, and how they are joined. Pure functions. The option
+// `words` of a control replaces any of them.
 import { inUnits } from '../../core/text.js'
 import { indexAsOf } from './steps.js'
 
@@ -77,7 +77,7 @@ export const timelineWords = {
   size,
   /** `20 Jun 2024`, of a civil time */
   date: civil => `${wall(civil).getUTCDate()} ${MONTHS[wall(civil).getUTCMonth()]} ${wall(civil).getUTCFullYear()}`,
-  /** `14:00`, and seconds where there are some, or where they are wanted */
+  /** `14:00`, with seconds if there are any or if `withSeconds` is true */
   clock (civil, withSeconds = wall(civil).getUTCSeconds() > 0) {
     return wall(civil).toISOString().slice(11, withSeconds ? 19 : 16)
   },
@@ -105,7 +105,7 @@ export const dateText = (ms, zone, words) => words.date(zone.civil(ms))
 export const clockText = (ms, zone, words) => `${words.clock(zone.civil(ms))} ${zone.label(ms)}`
 
 /**
- * Whether a time is told as a day: it is a midnight, and so are all times of the view, as those of dated surveys are.
+ * Whether a time is shown as a day: it and all times of the view are midnights, as in dated surveys.
  * @param {number} ms @param {Array<{time: string}>} changes @param {Zone} zone
  */
 export const isDay = (ms, changes, zone) =>
@@ -123,7 +123,7 @@ export function timeText (time, changes, zone, words) {
 }
 
 /**
- * What happened in this view at (or before) a time.
+ * The text of the change in this view at or before a time.
  * @param {string | null} time @param {Array<{time: string, tiles: number}>} changes @param {Zone} zone
  * @param {TimelineWords} words
  */

@@ -1,9 +1,8 @@
-// Time zones: the wall clock of a zone, and its short name. Pure.
+// Time zones: the wall clock of a zone, and its short name. Pure functions.
 
 /**
  * @typedef {{name: string, civil: (ms: number) => number, instant: (civil: number) => number, label: (ms: number) =>
- *   string}} Zone
- *   civil: what its wall clock shows, as if that were UTC; instant: the other way round
+ *   string}} Zone civil: the time of its wall clock, as if that were UTC; instant: the reverse
  */
 
 /** @type {Map<string, Zone>} */
@@ -42,8 +41,8 @@ function makeZone (name, locale) {
     ) + (((ms % 1000) + 1000) % 1000)
   }
 
-  // the offset at the time itself is not known before the time is: the second look gets it right wherever the clocks
-  // are not being changed in that very hour, and there any answer is as good
+  // the offset depends on the instant, which is not known yet: the second step corrects it. In an hour in which the
+  // clocks change, any answer is as good
   const instant = wall => {
     const near = wall - (civil(wall) - wall)
     return wall - (civil(near) - near)
