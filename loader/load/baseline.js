@@ -1,8 +1,8 @@
-// What is known of a layer before a load, and what others write while it runs: so that an edition is compared with the
-// manifests of earlier ones, and no tile is read that nobody else has written.
+// Finds what is known of a layer before a load, and what others write while it runs. So an edition is compared with the
+// manifests of earlier ones, and a load reads only tiles that others have written.
 //
-// The last edition notes a position in the change feed, and which tiles differed from all manifests then (`baseline`).
-// The feed tells what was written since.
+// The last edition stores a position in the change feed, and which tiles differed from all manifests then (`baseline`).
+// The feed has all writes since.
 import { headId, isAhead, isTileId, parseTileId } from '../../core/index.js'
 import { identityOf } from '../../core/mirror/index.js'
 import { canContinue, feedPosition, sequenceNumber } from '../../core/feed-position.js'
@@ -13,21 +13,21 @@ import { BY_TIME } from '../store/reader.js'
 
 export const baselineDefaults = {
   page: 10_000, // changes a request
-  runs: 100, // whose manifests are compared with
-  most: 2000 // tiles that are remembered one by one; with more of them, every tile is looked at
+  runs: 100, // runs whose manifests are compared with a tile
+  most: 2000 // differing tiles that are kept by name; with more of them, every tile is read
 }
 
 /** @typedef {Set<string> | undefined} Tiles ids of heads; undefined: there are too many to name them */
 
 /**
- * The tiles of a layer that were written since a place in the feed.
+ * The tiles of a layer that were written since a position in the feed.
  * @param {import('../store/couch.js').Couch} couch
  * @param {string} layer
  * @param {string | number} since
  * @param {object} [options]
  * @param {AbortSignal} [options.signal]
  * @param {(tile: {z: number, x: number, y: number}, change: {id: string, changes: {rev: string}[]}) => boolean}
- *   [options.isOwn] whether a changed document is passed over; called for each of them
+ *   [options.isOwn] whether to ignore a changed document; called for each
  * @returns {Promise<Tiles>}
  */
 export async function tilesSince (couch, layer, since, { signal, isOwn = () => false } = {}) {
@@ -44,10 +44,10 @@ export async function tilesSince (couch, layer, since, { signal, isOwn = () => f
 }
 
 /**
- * @typedef {object} Baseline up to a place in the feed, every tile of which the manifests of these runs speak is as the
- *   newest of them says
+ * @typedef {object} Baseline up to a position in the feed, each tile in the manifests of these runs is as the newest of
+ *   them says
  * @property {string[]} runs
- * @property {string[]} differing tiles of which that is not so: single writes
+ * @property {string[]} differing tiles that are not: single writes
  * @property {string | number} since
  * @property {string} identity
  * @property {string} [purged]
@@ -56,7 +56,7 @@ export async function tilesSince (couch, layer, since, { signal, isOwn = () => f
  */
 
 /**
- * Which manifests describe the present state, and which tiles differ from them.
+ * Finds which manifests describe the present state, and which tiles differ from them.
  * @param {Awaited<ReturnType<typeof feedPositionOf>>} now
  * @param {AbortSignal} [signal]
  * @returns {Promise<Trusted | undefined>}
@@ -73,30 +73,30 @@ export async function trustedNow (couch, layer, editions, now, signal) {
 }
 
 /**
- * Where the feed of a database is. Editions are mirrored, with the positions in them: so it names the database by its
- * own id as well, which no copy has.
+ * The position of the feed of a database, with the database's own id. Editions are mirrored with their positions, and
+ * no copy has that id.
  */
 export async function feedPositionOf (couch, signal) {
-  const [info, own] = await Promise.all([couch.request({ path: '', signal }), identityOf(peerOf(couch))])
+  const [info, ownId] = await Promise.all([couch.request({ path: '', signal }), identityOf(peerOf(couch))])
   const place = positionIn(info)
-  return { ...place, identity: `${place.identity} ${own}` }
+  return { ...place, identity: `${place.identity} ${ownId}` }
 }
 
-/** A position without that id, for documents that are never mirrored: from what CouchDB says of a database. */
+/** A position without that id, for documents that are never mirrored. It is read from the info of a database. */
 export const positionIn = info => ({ ...feedPosition(info), copies: info.cluster?.n ?? 1 })
 
-/** How many documents were written between two positions; NaN where that is not exact. */
-export const writesBetween = (before, after) =>
-  before.copies === 1 ? sequenceNumber(after.since) - sequenceNumber(before.since) : NaN
+/** How many documents were written between two positions; NaN if that is not exact. */
+export const writesBetween = (earlier, later) =>
+  earlier.copies === 1 ? sequenceNumber(later.since) - sequenceNumber(earlier.since) : NaN
 
-// Tiles that are dated in the future, by a mistake mostly: every later load of an earlier time goes into their past,
-// and the map no longer changes. Said when such a load is made, and by every load that meets it.
+// Warnings about tiles that are dated in the future, mostly by mistake: later loads of an earlier time go into their
+// past, and the map no longer changes. The load itself gives the warning, and so does every later one.
 
 /**
  * @param {import('../store/couch.js').Couch} couch
- * @param {{layer: string, time: string, editions: any[], signal?: AbortSignal}} of time: that is loaded; editions: that
- *   there were before
- * @returns {Promise<TilecouchError[]>} none, or what is wrong
+ * @param {{layer: string, time: string, editions: any[], signal?: AbortSignal}} load time: of the new edition;
+ *   editions: the earlier ones
+ * @returns {Promise<TilecouchError[]>}
  */
 export async function futureWarnings (couch, { layer, time, editions, signal }) {
   const newest = await newestOf(couch, layer, editions.at(-1)?.time, signal)
@@ -105,8 +105,7 @@ export async function futureWarnings (couch, { layer, time, editions, signal }) 
 }
 
 /**
- * The newest time of a layer: of its last edition, or of what was written without one, as far as the index knows it by
- * now.
+ * The newest time of a layer: of its last edition, or of versions without an edition. The index may be behind.
  * @returns {Promise<string | undefined>}
  */
 export async function newestOf (couch, layer, edition, signal) {
@@ -116,10 +115,10 @@ export async function newestOf (couch, layer, edition, signal) {
   return !edition || written > edition ? written : edition
 }
 
-// What the last run of a command left, so that the next one looks only at what was written since: a position in the
-// change feed, and what else the command wants to know. It is a `_local` document, which is not replicated: another
-// store has its own runs. A run that was killed, or left anything to do, writes none, and the one before stays true.
-// Where anything is doubtful the command looks at everything.
+// The state that the last run of a command left, so that the next run reads only later writes: a position in the change
+// feed, and fields of the command. It is a `_local` document, which is not replicated: another store has its own runs.
+// A run that was killed, or is not complete, writes none, and the earlier state stays valid. In case of doubt, the
+// command reads everything.
 
 const FEW = 1000 // changes that are read in any case
 
@@ -127,29 +126,29 @@ const idOf = name => `_local/tilecouch-${name}`
 
 /**
  * @param {import('../store/couch.js').Couch} couch
- * @param {string} name of the command, and of what it looks at
+ * @param {string} name of the command, and of the data that it reads
  * @param {AbortSignal} [signal]
  * @returns {Promise<{now: ReturnType<typeof positionIn>, last?: any}>} now: before anything is read
  */
 export async function lastRun (couch, name, signal) {
   const info = await couch.request({ path: '', signal })
   const now = positionIn(info)
-  // the copies of a cluster differ for a moment: what one of them has may be missing in an answer of another
+  // the copies of a cluster differ for a moment: an answer of one may lack documents of another
   if (now.copies !== 1) return { now }
   const last = await couch.get(idOf(name), signal)
   if (!(sequenceNumber(last?.since) >= 0) || !canContinue(last, now)) return { now }
-  // with as many changes as that, looking at everything takes less time than the feed
+  // with more changes, reading everything takes less time than reading the feed
   const written = sequenceNumber(now.since) - sequenceNumber(last.since)
   return { now, ...(written <= Math.max(info.doc_count / 2, FEW) && { last }) }
 }
 
 /**
- * After a run that left nothing to do.
+ * Stores the state of a complete run.
  * @param {ReturnType<typeof positionIn>} now
- * @param {object} found besides the position
+ * @param {object} fields of the command, stored with the position
  */
-export async function noteRun (couch, name, now, found, signal) {
+export async function noteRun (couch, name, now, fields, signal) {
   const { copies, ...position } = now
   if (copies !== 1) return
-  await couch.update(idOf(name), () => ({ ...position, ...found }), signal)
+  await couch.update(idOf(name), () => ({ ...position, ...fields }), signal)
 }

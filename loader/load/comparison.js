@@ -1,4 +1,4 @@
-// What a load compares its tiles with, and what it has to look at again when it is done.
+// Compares the tiles of a load with earlier manifests. At the end, settles tiles that others have written meanwhile.
 import { batchesOf } from '../../core/lists.js'
 import { parseTileId, tileId } from '../../core/index.js'
 import { canContinue } from '../../core/feed-position.js'
@@ -8,12 +8,12 @@ import { takesOut } from '../../core/store/statements.js'
 import { settleAll, tilesOf } from '../store/settle.js'
 import { baselineDefaults, feedPositionOf, tilesSince, trustedNow, writesBetween } from './baseline.js'
 
-const COMPARED = 1000 // tiles at once, with what another load says of them
+const COMPARED = 1000 // tiles compared at once with those of another load
 
 /** @typedef {ReturnType<import('../../core/store/statements.js').LayerStatements['knownOf']>} KnownOf */
 
 /**
- * @typedef {object} Taken a tile that another load has another image for
+ * @typedef {object} Taken a tile for which another load has another image
  * @property {string} id
  * @property {string} outcome of this load
  * @property {boolean} isGone for this load
@@ -21,24 +21,24 @@ const COMPARED = 1000 // tiles at once, with what another load says of them
  */
 
 export class Comparison {
-  /** Tiles by what was written of them. @type {Record<string, TileSet>} */
+  /** Written tiles by their outcome. @type {Record<string, TileSet>} */
   #written = { create: new TileSet(), advance: new TileSet(), backfill: new TileSet() }
-  /** The sum over the revisions that were written: sets of revisions are equal if their sums are. */
+  /** The sum over the written revisions: two sets of revisions are equal if their sums are. */
   #revisionSum = 0
-  /** What the manifests say of a place. @type {{place: string, known: KnownOf} | undefined} */
+  /** The statements about the last place. @type {{place: string, known: KnownOf} | undefined} */
   #last
 
   /**
    * @param {import('../store/index.js').Store} store
    * @param {{layer: string, time: string, statements: import('../../core/store/statements.js').LayerStatements,
-   *   editions: any[], from?: any, signal?: AbortSignal}} of
-   * from: where an earlier run began, which was killed after it had written its manifest
+   *   editions: any[], from?: any, signal?: AbortSignal}} load
+   * from: where an earlier run began, if it was killed after it had written its manifest
    */
   static async begin (store, { layer, time, statements, editions, from, signal }) {
     const { couch } = store
     const place = await feedPositionOf(couch, signal)
     const isNew = !statements.manifests.length || from
-    // other loads of this process may write tiles of this layer by the same client: those are not counted
+    // tiles are not counted: other loads of this process may write tiles of this layer with the same client
     const otherWrites = couch.countWrites(id => !id.startsWith(`${layer}:`))
     const trusted = isNew ? undefined : await trustedNow(couch, layer, editions, place, signal)
     return new Comparison(store, { layer, time, statements, signal, place, otherWrites, trusted, from })
@@ -54,7 +54,7 @@ export class Comparison {
     this.statements = statements
     this.signal = signal
     this.place = place
-    /** Documents beside the tiles: blocks, the progress of this load, design documents. */
+    /** Counts documents other than tiles: blocks, the progress of this load, design documents. */
     this.otherWrites = otherWrites
     this.records = from ? new Map() : statements.records
     /** @type {import('./baseline.js').Trusted | undefined} */
@@ -64,13 +64,13 @@ export class Comparison {
   }
 
   /**
-   * Whether nothing of a manifest was taken out.
+   * Whether no removal withdraws statements of a manifest.
    * @type {(manifest: import('../../core/store/statements.js').Manifest) => boolean}
    */
   isWhole = ({ time, run }) => !this.statements.removals.some(removal => takesOut(removal, time, run))
 
   /**
-   * Whether a tile is as in the manifests: where nobody else has written since, the store need not be asked.
+   * Whether a tile is as the manifests say. If no other program has written it since, this needs no request.
    * @param {import('../store/tile.js').Tile} tile
    */
   async isKnown ({ id, z, x, y, digest }) {
@@ -79,20 +79,21 @@ export class Comparison {
     const knownOf = await this.#knownAt(z, x, y, id)
     const statementsOfTile = knownOf(id)
     const isLater = (a, b) => a.time > b.time || (a.time === b.time && a.run > b.run)
-    const left = statementsOfTile.statements.filter(one => !statementsOfTile.isRemoved(one.time, one.run))
-    if (!left.length) return false
-    const newest = left.reduce((last, one) => isLater(one, last) ? one : last)
+    const validStatements = statementsOfTile.statements
+      .filter(statement => !statementsOfTile.isRemoved(statement.time, statement.run))
+    if (!validStatements.length) return false
+    const newest = validStatements.reduce((last, statement) => isLater(statement, last) ? statement : last)
     return trusted.runs.has(newest.run) && newest.time <= time && newest.content === contentOf(digest)
   }
 
-  /** What the manifests say of all tiles of a place: sources go from place to place. */
+  /** The statements about all tiles of a place, kept until the next place: sources go from place to place. */
   #knownAt (z, x, y, id) {
     const place = placeOfTile(z, x, y)
     if (this.#last?.place !== place) this.#last = { place, known: this.statements.knownOf([id]) }
     return this.#last.known
   }
 
-  /** What became of a tile. @param {import('../store/tile.js').Tile} tile @param {string} outcome */
+  /** Records the outcome of a tile. @param {import('../store/tile.js').Tile} tile @param {string} outcome */
   note ({ id, z, x, y, hasLaterVersion }, outcome) {
     this.#written[outcome]?.add(z, x, y)
     if (hasLaterVersion) {
@@ -100,51 +101,51 @@ export class Comparison {
     } else if (outcome === 'create' || outcome === 'advance') this.differing.delete(id)
   }
 
-  /** What was written of a tile, if anything. */
+  /** The outcome of a tile, if it was written. */
   #outcomeAt (z, x, y) {
     return Object.keys(this.#written).find(outcome => this.#written[outcome].has(z, x, y))
   }
 
-  /** A document of a tile was written. */
+  /** Records that a document of a tile was written. */
   noteRevision (id, rev) {
     this.#revisionSum = addRevision(this.#revisionSum, id, rev)
   }
 
   /**
-   * After the manifest was written: settles what others have touched meanwhile.
+   * Settles the tiles that others have changed meanwhile. To be called after the manifest was written.
    * @param {object} parts
    * @param {string} parts.run of the manifest
    * @param {number} parts.documents of tiles that this load has written
    * @param {(z: number, x: number, y: number) => boolean} parts.isSelected
    * @param {(only: (z: number, x: number, y: number) => boolean, tiles: string[]) => Promise<any>} parts.again writes
    *   some tiles of the source once more
-   * @param {(tiles: string[]) => Promise<any>} parts.withdraw what this load says of some tiles
-   * @returns {Promise<{baseline: any, taken: Taken[]}>} baseline: of the next load, if there
-   *   can be one; taken: tiles of which another load at the same time said something else for this time
+   * @param {(tiles: string[]) => Promise<any>} parts.withdraw withdraws the statements of this load about some tiles
+   * @returns {Promise<{baseline: any, taken: Taken[]}>} baseline: for the next load, if there
+   *   can be one; taken: tiles for which a load at the same time has another image for this time
    */
   async end ({ run, documents, isSelected, again, withdraw }) {
     const { couch, statements, signal, place, from } = this
-    const ownWrites = documents + this.otherWrites.documents // what is under way now may be behind the position
+    const ownWrites = documents + this.otherWrites.documents // counted first: a later write may be behind the position
     const now = await feedPositionOf(couch, signal)
     const isAllOwn = !from && writesBetween(place, now) === ownWrites
     const { changed, isExact } = isAllOwn
       ? { changed: new Set(), isExact: true }
       : await this.#changedSince(from ?? place, now)
-    // what is written besides tiles (the progress of this load, another layer) is no reason to look at them again
+    // other documents than tiles (the progress of this load, another layer) are no reason to read the tiles again
     const isAlone = !from && isExact && now.copies === 1
     await statements.refresh()
-    const isNews = record => record.run !== run && this.records.get(record.id) !== statements.records.get(record.id)
-    const news = [...statements.manifests, ...statements.removals].filter(isNews)
-    const taken = await this.#takenTiles(run, news, withdraw)
-    await this.#settle({ run, changed, news, isSelected, again })
+    const isNew = record => record.run !== run && this.records.get(record.id) !== statements.records.get(record.id)
+    const newRecords = [...statements.manifests, ...statements.removals].filter(isNew)
+    const taken = await this.#takenTiles(run, newRecords, withdraw)
+    await this.#settle({ run, changed, newRecords, isSelected, again })
     const baseline = isAlone && !taken.length ? await this.#baseline(run, now) : undefined
-    // the other load may have withdrawn its tile since: then that load is the one that is refused
+    // the other load may have withdrawn its statement since: then that load is refused, not this one
     if (taken.length) await statements.refresh()
     const isTaken = ({ id, otherRun }) => !statements.isRemoved(id, this.time, otherRun)
     return { baseline, taken: taken.filter(isTaken) }
   }
 
-  /** Stops counting. */
+  /** Stops counting writes. */
   close () {
     this.otherWrites.end()
   }
@@ -152,37 +153,38 @@ export class Comparison {
   async #baseline (run, now) {
     const { statements } = this
     if (this.differing.size > baselineDefaults.most) return undefined
-    // another load may have written its manifest, and not settled its tiles yet
+    // another load may have written its manifest, but not settled its tiles yet
     const editions = await this.store.editions(this.layer)
     if (editions.some(({ time, finished }) => !finished && time !== this.time)) return undefined
     const storedRuns = statements.runs
     const trusted = new Set([...this.trusted?.runs ?? [], run])
-    const runs = [...trusted].filter(one => storedRuns.has(one)).sort().slice(-baselineDefaults.runs)
+    const runs = [...trusted].filter(trustedRun => storedRuns.has(trustedRun)).sort().slice(-baselineDefaults.runs)
     return { runs, differing: [...this.differing], since: now.since, identity: now.identity, purged: now.purged }
   }
 
-  /** The load whose manifest is the second one sees both: it is refused. If both loads see both, the later run is. */
-  async #takenTiles (run, news, withdraw) {
+  /** The load that writes its manifest second sees both manifests and is refused. If both do, the later run is. */
+  async #takenTiles (run, newRecords, withdraw) {
     const { statements, time } = this
-    const others = news.filter(record => record.id.startsWith('manifest:') && record.time === time)
+    const otherManifests = newRecords.filter(record => record.id.startsWith('manifest:') && record.time === time)
     const ownManifest = statements.manifests.find(manifest => manifest.run === run && manifest.time === time)
-    if (!others.length || !ownManifest) return []
-    const runs = new Set(others.map(other => other.run))
+    if (!otherManifests.length || !ownManifest) return []
+    const otherRuns = new Set(otherManifests.map(manifest => manifest.run))
     const taken = []
     const toWithdraw = []
     for await (const ids of batchesOf(tilesOf(statements, ownManifest), { most: COMPARED, bytes: Infinity })) {
       const knownOf = await statements.knownOf(ids)
       for (const id of ids) {
-        const ofTime = knownOf(id).statements
-          .filter(one => one.time === time && !statements.isRemoved(id, time, one.run))
-        const mine = ofTime.find(one => one.run === run)
-        // an edition without this tile does not keep an image from its time
-        const other = ofTime.find(one => runs.has(one.run) && one.content !== mine?.content && one.content !== GONE)
-        if (!mine || !other) continue
+        const statementsOfTime = knownOf(id).statements
+          .filter(statement => statement.time === time && !statements.isRemoved(id, time, statement.run))
+        const ownStatement = statementsOfTime.find(statement => statement.run === run)
+        // an edition that lacks this tile does not refuse an image for its time
+        const otherStatement = statementsOfTime.find(statement =>
+          otherRuns.has(statement.run) && statement.content !== ownStatement?.content && statement.content !== GONE)
+        if (!ownStatement || !otherStatement) continue
         const { z, x, y } = parseTileId(id)
         const outcome = this.#outcomeAt(z, x, y) ?? 'unchanged'
-        taken.push({ id, outcome, isGone: mine.content === GONE, otherRun: other.run })
-        if (run > other.run) toWithdraw.push(id) // otherwise the other one counts as it is
+        taken.push({ id, outcome, isGone: ownStatement.content === GONE, otherRun: otherStatement.run })
+        if (run > otherStatement.run) toWithdraw.push(id) // otherwise the other run is the later one, and counts anyway
       }
     }
     if (toWithdraw.length) await withdraw(toWithdraw)
@@ -190,7 +192,7 @@ export class Comparison {
   }
 
   /**
-   * Tiles that others wrote. isExact: those are none, and each document that this load wrote is as it wrote it.
+   * Tiles that others wrote. isExact: there are none, and each document of this load is still as it was written.
    * @returns {Promise<{changed: Set<string> | undefined, isExact: boolean}>}
    */
   async #changedSince (from, now) {
@@ -205,42 +207,42 @@ export class Comparison {
     return { changed, isExact: changed?.size === 0 && revisionSum === this.#revisionSum }
   }
 
-  async #settle ({ run, changed, news, isSelected, again }) {
+  async #settle ({ run, changed, newRecords, isSelected, again }) {
     const { statements, layer, couch, signal } = this
-    const isTouched = changed?.size !== 0 || news.length > 0
-    if (!isTouched && !statements.limits.isPart) return
+    const hasChanges = changed?.size !== 0 || newRecords.length > 0
+    if (!hasChanges && !statements.limits.isPart) return
     const ownManifest = statements.manifests.find(manifest => manifest.run === run && manifest.time === this.time)
     if (!ownManifest) return
-    const manifests = news.filter(({ id }) => id.startsWith('manifest:'))
+    const manifests = newRecords.filter(({ id }) => id.startsWith('manifest:'))
     const places = new Map()
     for (const manifest of manifests) places.set(manifest, await statements.blocksOf(manifest))
     const isTouchedBy = (record, id, { z, x, y }) => record.touches
       ? record.touches(id, z, x, y)
       : places.get(record)[placeOfTile(z, x, y)] || (record.complete && record.selects(z, x, y))
     const isTileTouched = id =>
-      !changed || changed.has(id) || news.some(record => isTouchedBy(record, id, parseTileId(id)))
-    const touched = async function * () {
+      !changed || changed.has(id) || newRecords.some(record => isTouchedBy(record, id, parseTileId(id)))
+    const touchedTiles = async function * () {
       if (statements.limits.isPart) yield * tilesOfSharedBlocks(statements, ownManifest)
-      if (!isTouched) return
+      if (!hasChanges) return
       for await (const id of tilesOf(statements, ownManifest)) if (isTileTouched(id)) yield id
       if (!ownManifest.complete) return
-      // all other tiles in its area are gone
-      const isSilent = id => { const { z, x, y } = parseTileId(id); return isSelected(z, x, y) }
-      for (const id of changed ?? []) if (isSilent(id)) yield id
+      // a complete manifest states that all other tiles in its area are gone
+      const isInSelection = id => { const { z, x, y } = parseTileId(id); return isSelected(z, x, y) }
+      for (const id of changed ?? []) if (isInSelection(id)) yield id
       for (const manifest of manifests) {
-        for await (const id of tilesOf(statements, manifest)) if (isSilent(id)) yield id
+        for await (const id of tilesOf(statements, manifest)) if (isInSelection(id)) yield id
       }
     }
     const unknown = new Set()
-    await settleAll(couch, layer, touched(), {
+    await settleAll(couch, layer, touchedTiles(), {
       statements,
       signal,
       onSettled (settled) {
         const isOwn = statement => statement.run === run && statement.content !== GONE
-        for (const [id, one] of settled) if (one.unknown.some(isOwn)) unknown.add(id)
+        for (const [id, tile] of settled) if (tile.unknown.some(isOwn)) unknown.add(id)
       }
     })
-    // their bytes went with what was removed meanwhile: the source has them
+    // the bytes of these tiles were removed meanwhile: write them again from the source
     if (unknown.size) await again((z, x, y) => unknown.has(`${layer}:${z}:${x}:${y}`), [...unknown])
   }
 }
@@ -250,14 +252,14 @@ const addRevision = (sum, id, rev) =>
 
 /**
  * The tiles of all places outside the mirrored parts at which another manifest names a block of this one. Blocks are
- * named by their bytes: this load has written a block that the mirror left out, so the other manifest counts there now.
+ * named by their bytes. This load has written a block that the mirror left out, so the other manifest counts there now.
  * @returns {AsyncGenerator<string>} ids of heads
  */
 async function * tilesOfSharedBlocks (statements, ownManifest) {
-  const others = statements.manifests.filter(manifest => manifest !== ownManifest)
+  const otherManifests = statements.manifests.filter(manifest => manifest !== ownManifest)
   for (const [place, names] of Object.entries(await statements.blocksOf(ownManifest))) {
     if (statements.limits.hasBlocks(place)) continue
-    const namesOfOthers = await Promise.all(others.map(manifest => statements.namesAt(manifest, place)))
+    const namesOfOthers = await Promise.all(otherManifests.map(manifest => statements.namesAt(manifest, place)))
     if (!namesOfOthers.flat().some(name => names.includes(name))) continue
     for (const { z, x, y } of tilesOfPlace(place)) yield tileId(statements.layer, z, x, y)
   }

@@ -6,8 +6,8 @@ import { TilecouchError } from '../errors.js'
 const MIDNIGHT = 'T00:00:00Z'
 
 /**
- * What may stand for a time, the longest first. Letters may stand before and after a whole date (survey20240301), but a
- * year stands alone: tile2048px has none.
+ * The forms of a time in a name, the longest first. Letters may stand before and after a whole date (survey20240301),
+ * but not beside a year: tile2048px has none.
  */
 const FORMS = [
   new RegExp([
@@ -26,37 +26,37 @@ const FORMS = [
 const TWO_WAYS = 'can be read in two ways: write 2024-03-01'
 
 /**
- * The time in a name, as the start of what it says: `survey_20240301.mbtiles` -> `2024-03-01T00:00:00Z`.
+ * The time in a name, as the start of its period: `survey_20240301.mbtiles` -> `2024-03-01T00:00:00Z`.
  * Throws NO_TIME_IN_NAME when there are two, or one that can be read in two ways or is not on the calendar.
  * @param {string} name without the folders before it
  * @returns {string | undefined} exact; nothing when there is none
  */
 export function timeInName (name) {
   const times = new Map()
-  let wrong = ''
-  for (const { text, groups } of found(name)) {
-    const { time, why } = read(text, groups)
+  let fault = ''
+  for (const { text, groups } of timeTexts(name)) {
+    const { time, why } = parseTime(text, groups)
     if (time) times.set(time, text)
-    else wrong ||= `${text} ${why}`
+    else fault ||= `${text} ${why}`
   }
   const several = times.size > 1 ? `it has several: ${[...times.values()].join(', ')}` : ''
-  const why = times.size ? several : wrong
+  const why = times.size ? several : fault
   if (why) throw new TilecouchError('NO_TIME_IN_NAME', { value: name, why })
   return times.keys().next().value
 }
 
-/** What looks like a time; what a longer form took is not looked at again. */
-function found (name) {
-  let rest = name
-  return FORMS.flatMap(form => [...rest.matchAll(form)].map(match => {
-    rest = rest.slice(0, match.index) + '#'.repeat(match[0].length) + rest.slice(match.index + match[0].length)
+/** The parts of a name that look like a time. A part that a longer form has matched is not searched again. */
+function timeTexts (name) {
+  let unread = name
+  return FORMS.flatMap(form => [...unread.matchAll(form)].map(match => {
+    unread = unread.slice(0, match.index) + '#'.repeat(match[0].length) + unread.slice(match.index + match[0].length)
     return { text: match[0], groups: match.groups ?? {} }
   }))
 }
 
-function read (text, { year, month, day, month2, day2, hour, minute, second, hour2, minute2, second2, third }) {
+function parseTime (text, { year, month, day, month2, day2, hour, minute, second, hour2, minute2, second2, third }) {
   if (!year || third) return { why: TWO_WAYS }
-  // 200903 may be a day as well, written 20-09-03 by some and 20.09.03 by others; 202403 may not
+  // 200903 may also be a day, 20-09-03 or 20.09.03; 202403 may not
   if (month && text.length === 6 && +year.slice(2) >= 1 && +year.slice(2) <= 12) return { why: TWO_WAYS }
   const date = [year, month ?? month2, day ?? day2].filter(Boolean).map(part => part.padStart(2, '0')).join('-')
   const clock = [hour ?? hour2, minute ?? minute2, second ?? second2].filter(Boolean).join(':')

@@ -1,5 +1,5 @@
-// What a load has seen of its tiles: where they lie, their sizes and types, and what looks wrong with them. It is
-// counted while they are read, and told after the first of them and at the end.
+// Collects where the tiles of a load lie, their sizes and types, and warns if something looks wrong. It counts while
+// the tiles are read. A load reports the result after its first tiles and at the end.
 import { extensionOf, formats } from '../../core/index.js'
 import { formatOf, imageSize } from '../../core/images.js'
 import { Extent } from '../../core/store/extent.js'
@@ -10,9 +10,9 @@ import { count as inWords } from '../text.js'
 import { orientation, turned } from './orientation.js'
 
 export const georeferenceDefaults = {
-  large: 1e6, // bytes of a tile from which on it is named
+  large: 1e6, // bytes: a larger tile gets a warning
   small: 128, // pixels: smaller images are blanks, which may have any size
-  known: 0.25, // part of the world that the bounds of a source may cover, or an area, if rows are compared with them
+  known: 0.25, // part of the world that bounds of a source, or an area, may cover to be compared with its tiles
   layer: 0.01 // the same for the bounds of a layer: other editions may cover another part of the world
 }
 
@@ -24,9 +24,9 @@ export const georeferenceDefaults = {
  * @property {string} place as people call it
  * @property {Bbox} bounds
  * @property {{min: number, max: number}} zooms
- * @property {number} [tileSize] pixels, where images show it
+ * @property {number} [tileSize] pixels, if the tiles are images
  * @property {string[]} formats extensions of their types, the commonest first
- * @property {string} [flipped] the place if rows were counted from the other side, where that is land and this is none
+ * @property {string} [flipped] the place with rows counted from the other side, if it is on land and `place` is not
  *
  * @typedef {{count: number, tile: string}} Count of tiles; tile: the first of them
  */
@@ -36,14 +36,14 @@ export class Georeference {
   #layerBounds
   /** Tiles by width and height. @type {Map<string, Count>} */
   #sizes = new Map()
-  /** Tiles by type and the ending of their name, where they differ. @type {Map<string, Count>} */
+  /** Tiles whose type is not that of their name, by type and name. @type {Map<string, Count>} */
   #misnamed = new Map()
   #large = { count: 0, bytes: 0, tile: '' }
 
   /**
    * @param {Source} source
    * @param {{grid?: import('../../core/grids/grid.js').Grid, layerBounds?: Bbox}} [layer] grid: of its tiles;
-   *   layerBounds: of the other editions, if there are any
+   *   layerBounds: of other editions, if there are any
    */
   constructor (source, { grid, layerBounds } = {}) {
     this.extent = new Extent(grid)
@@ -77,7 +77,7 @@ export class Georeference {
     const isTurnable = this.#source.scheme && grid.isWebMercator
     const flipped = isTurnable ? boundsOf(turned(this.extent.zooms, 'ROWS_FLIPPED')) : undefined
     return {
-      // found when it is read: that takes a moment
+      // computed on access: it takes a moment
       get place () { return nameOf(bounds) },
       bounds,
       zooms: { min: Math.min(...levels), max: Math.max(...levels) },
@@ -116,10 +116,10 @@ export class Georeference {
     const flipped = source.scheme
       ? `load it with --scheme ${otherScheme(source)}`
       : 'create the file again from its source'
-    const again = turn === 'AXES_SWAPPED' ? 'rename the files to z/x/y (docs/sources.md), and load them' : flipped
-    const others = bounds === layerBounds ? ' If the other editions are wrong, remove those.' : ''
+    const reloading = turn === 'AXES_SWAPPED' ? 'rename the files to z/x/y (docs/sources.md), and load them' : flipped
+    const otherEditions = bounds === layerBounds ? ' If the other editions are wrong, remove those.' : ''
     const error = new TilecouchError(turn, { ...placesOf(boxes, turn), says })
-    return Object.assign(error, { advice: `If so, ${remove}${again}.${others}` })
+    return Object.assign(error, { advice: `If so, ${remove}${reloading}.${otherEditions}` })
   }
 
   #otherGrid () {
@@ -130,15 +130,15 @@ export class Georeference {
   }
 
   #mixedSizes () {
-    const sizes = sorted(this.#sizes)
+    const sizes = byFrequency(this.#sizes)
     if (sizes.length < 2) return undefined
-    const said = sizes.map(([size, { count: tiles, tile }], index) => `${inWords(tiles)} of ${size} ` +
+    const texts = sizes.map(([size, { count: tiles, tile }], index) => `${inWords(tiles)} of ${size} ` +
       `pixels${index ? `, such as ${tile}` : ''}`)
-    return new TilecouchError('MIXED_SIZES', { sizes: said.join('; ') })
+    return new TilecouchError('MIXED_SIZES', { sizes: texts.join('; ') })
   }
 
   #misnamedTypes (layer) {
-    return sorted(this.#misnamed).map(([key, { count, tile }]) => {
+    return byFrequency(this.#misnamed).map(([key, { count, tile }]) => {
       const [type, name] = key.split(' ')
       return Object.assign(new TilecouchError('OTHER_TYPE', {
         type, name, count, tile
@@ -150,9 +150,9 @@ export class Georeference {
   #otherType (layer, types) {
     const { format } = this.#source.fields ?? {}
     const [type] = byCount(types).map(extensionOf)
-    const all = Object.values(types).reduce((sum, count) => sum + count, 0)
-    const said = Object.entries(types).find(([name]) => extensionOf(name) === format)?.[1] ?? 0
-    if (!type || format === undefined || said >= all / 2) return undefined
+    const total = Object.values(types).reduce((sum, count) => sum + count, 0)
+    const expected = Object.entries(types).find(([name]) => extensionOf(name) === format)?.[1] ?? 0
+    if (!type || format === undefined || expected >= total / 2) return undefined
     return Object.assign(new TilecouchError('OTHER_TYPE', { type, format }), { advice: typeAdvice(layer, type) })
   }
 
@@ -167,7 +167,7 @@ const typeAdvice = (layer, type) =>
     `${type}\` writes that into the TileJSON.`
 
 /**
- * Why a source has no tiles in the area that was asked for, if it is known: where it has some.
+ * Explains why a source has no tiles in the requested area, if it has tiles elsewhere.
  * @param {Source} source
  * @returns {{why: string, advice?: string} | undefined}
  */
@@ -194,17 +194,17 @@ export function whyEmpty (source) {
 /** @param {Source} source */
 const otherScheme = ({ scheme }) => scheme === 'tms' ? 'xyz' : 'tms'
 
-/** The area that was asked for, with all tiles of the source, in it or not. @param {Source} source */
-const areaStatement = ({ wanted }) => ({
-  bounds: wanted?.area.bbox,
+/** The requested area, with all tiles of the source, in it or not. @param {Source} source */
+const areaStatement = ({ wanted: selection }) => ({
+  bounds: selection?.area.bbox,
   most: georeferenceDefaults.known,
   isPart: true,
-  boxes: wanted?.seen.zooms,
+  boxes: selection?.seen.zooms,
   says: 'that is the area that was asked for'
 })
 
 /**
- * The first statement that tells decides.
+ * How tiles are turned. The first statement that gives an answer decides.
  * @param {{bounds?: Bbox, most: number, isPart?: boolean, boxes?: Extent['zooms'], says: string}[]} statements
  */
 function turnOf (statements) {
@@ -228,17 +228,17 @@ function boundsOf (zooms) {
 }
 
 /** @param {Bbox} bounds */
-const nameOf = bounds => placed(bounds).name
+const nameOf = bounds => safePlaceOf(bounds).name
 
 /** @param {Bbox} bounds @param {Bbox} flipped */
 function landIfFlipped (bounds, flipped) {
-  if (placed(bounds).isLand) return undefined
-  const { name, isLand } = placed(flipped)
+  if (safePlaceOf(bounds).isLand) return undefined
+  const { name, isLand } = safePlaceOf(flipped)
   return isLand ? name : undefined
 }
 
-/** No load fails because a place has no name. @param {Bbox} bounds */
-const placed = bounds => attempt(() => placeOf(bounds)) ?? { name: 'an unknown place', isLand: true }
+/** The place, or a default after an error: no load may fail because a place has no name. @param {Bbox} bounds */
+const safePlaceOf = bounds => attempt(() => placeOf(bounds)) ?? { name: 'an unknown place', isLand: true }
 
 /** @param {Map<string, Count>} counts @param {string} key */
 function addTo (counts, key, { z, x, y }) {
@@ -248,4 +248,4 @@ function addTo (counts, key, { z, x, y }) {
 }
 
 /** @param {Map<string, Count>} counts */
-const sorted = counts => [...counts].sort(([, a], [, b]) => b.count - a.count)
+const byFrequency = counts => [...counts].sort(([, a], [, b]) => b.count - a.count)

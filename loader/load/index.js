@@ -1,9 +1,9 @@
-// Loads a source as one edition of a layer. May be killed at any moment and run again: what is there is skipped.
+// Loads a source as one edition of a layer. A load may be killed at any moment and run again: it skips stored tiles.
 //
-//   1. what is known before is read: the manifests of other editions, and what was written since
-//   2. the tiles are written; whatever is later than all that is known takes the quick way (core/store/head-writer.js)
-//   3. the manifest is written: from now on it counts
-//   4. tiles that others have touched meanwhile are settled. Of two loads at once, the one that ends later sees the
+//   1. read the manifests of other editions, and the tiles that were written since
+//   2. write the tiles; a version that is newer than all known ones takes the quick way (core/store/head-writer.js)
+//   3. write the manifest, which counts from then on
+//   4. settle the tiles that others have changed meanwhile. Of two loads at once, the one that ends later sees the
 //      manifests of both
 import { chunks } from '../../core/lists.js'
 import { checkLayer, gridOf, layerId, now, parseArea, removedId, selectorOf, startOf } from '../../core/index.js'
@@ -28,31 +28,31 @@ const WITHDRAWN = 5000 // tiles in one document
 /**
  * @typedef {object} LoadOptions
  * @property {string} layer
- * @property {string} [time] when the map looked like this; a partial time is the start of its period; unless given what
- *   the source says, else now
+ * @property {string} [time] when the map looked like this; a partial time is the start of its period; default: the time
+ *   of the source, else now
  * @property {string} [title] of the edition
  * @property {number} [ttl] seconds until a tile of the layer expires
- * @property {boolean} [complete] the source is the whole layer at that time: what it lacks is gone
- * @property {import('../../core/grid.js').Bbox} [bbox] what the source was opened with, for `complete`
+ * @property {boolean} [complete] the source is the whole layer at that time: tiles that it lacks become gone
+ * @property {import('../../core/grid.js').Bbox} [bbox] with which the source was opened, for `complete`
  * @property {import('../../core/area.js').Area} [area] the same
  * @property {import('../../core/grid.js').Zooms} [zooms] the same
  * @property {Record<string, any>} [fields] of the layer document
- * @property {string} [of] the state of the source, for the next load of it
+ * @property {string} [of] the state of the source, to recognise it in the next load
  * @property {number} [batch]
  * @property {number} [concurrency]
- * @property {string} [same] which tiles are no change, beside those of equal bytes: pixels, pixels:N (channels may
- *   differ by N), features; kept in the layer document, until it is bytes
+ * @property {string} [same] which tiles with other bytes are unchanged: those with the same pixels, pixels:N (channels
+ *   may differ by N) or features; kept in the layer document until it is set to bytes
  * @property {boolean} [anySize] tiles may have another number of pixels than those of the layer
  * @property {AbortSignal} [signal]
  * @property {(edition: {layer: string, time: string, timeFrom: TimeFrom, warnings: TilecouchError[]}) => void}
- *   [onBegin] warnings: what is loaded, or was before, is dated in the future
+ *   [onBegin] warnings: this edition or an earlier one is dated in the future
  * @property {(first: {layer: string, time: string, where: import('./georeference.js').Where,
  *   warnings: TilecouchError[]}) => void} [onFirstTiles] where the first tiles lie, and what looks wrong with them
  * @property {(summary: import('../store/writer.js').WriteSummary, tuner: import('../store/tuner.js').Tuner) => void}
  *   [onProgress]
  * @property {(failure: {id: string, code: string, reason: string}) => void} [onFailure]
  *
- * @typedef {'option' | 'source' | 'clock'} TimeFrom who says the time: the caller, the source, or neither
+ * @typedef {'option' | 'source' | 'clock'} TimeFrom where the time comes from: the caller, the source, or neither
  */
 
 /**
@@ -69,8 +69,8 @@ export async function load (store, source, {
   checkComplete(source, complete)
   if (!source.diff && await isEmpty(source)) throw emptySource(source)
   await refuseOutdated(store)
-  const begun = now()
-  const when = time ? startOf(time) : source.time ?? begun
+  const startTime = now()
+  const editionTime = time ? startOf(time) : source.time ?? startTime
   const timeFrom = timeOrigin(time, source)
   const optionFields = /** @type {Record<string, any>} */ ({ ...fields, ...(ttl !== undefined && { ttl }) })
   const layerBefore = await store.couch.get(layerId(layer))
@@ -80,21 +80,21 @@ export async function load (store, source, {
   const layers = new StatementsByLayer(store.couch, signal)
   const statements = layers.of(layer)
   const [editions] = await Promise.all([editionDocuments(store.couch, layer), statements.open()])
-  const editionBefore = editions.find(edition => edition.time === when)
+  const editionBefore = editions.find(edition => edition.time === editionTime)
   const run = newRun([statements.lastRun, ...editions.map(edition => edition.run ?? '')].sort().at(-1))
-  // an earlier run may have been killed after its manifest, before it looked at what others did meanwhile
-  const isPublished = statements.manifests.some(manifest => manifest.time === when)
+  // an earlier run may have been killed after its manifest, before it settled the tiles of others
+  const isPublished = statements.manifests.some(manifest => manifest.time === editionTime)
   const isInterrupted = editionBefore && !editionBefore.finished && isPublished
   const resumedFrom = isInterrupted ? editionBefore.from ?? {} : undefined
-  const manifest = new ManifestWriter(store.couch, { layer, time: when, run, signal })
-  const hasOthers = editions.some(edition => edition.time !== when && edition.finished)
+  const manifest = new ManifestWriter(store.couch, { layer, time: editionTime, run, signal })
+  const hasOthers = editions.some(edition => edition.time !== editionTime && edition.finished)
   const grid = gridOf(layerDoc)
   const area = areaOption?.in(grid)
   const georeference = new Georeference(source, { grid, layerBounds: hasOthers ? layerBefore?.bounds : undefined })
   const { same: sameAs } = { ...layerDoc, ...sameSetting }
   const isKnown = tile => comparison?.trusted && comparison.isKnown(tile)
   const sameTiles = sameAs
-    ? await SameTiles.open(store, { layer, same: sameAs, time: when, signal, isKnown })
+    ? await SameTiles.open(store, { layer, same: sameAs, time: editionTime, signal, isKnown })
     : undefined
   const describedLayers = optionFields.vector_layers ?? source.fields?.vector_layers
   const isDescribed = describedLayers?.length && layerDoc.vector_layers?.length
@@ -103,7 +103,7 @@ export async function load (store, source, {
     same: sameTiles,
     sourceLayers,
     layer: layerDoc,
-    time: when,
+    time: editionTime,
     complete,
     again: Boolean(editionBefore),
     anySize,
@@ -117,17 +117,17 @@ export async function load (store, source, {
     await reader.begin()
     if (same !== undefined) await store.defineLayer(layer, sameSetting)
     const from = resumedFrom ?? await feedPositionOf(store.couch, signal)
-    await store.putEdition(layer, when, {
-      ...(title && { title }), source: source.name, complete, started: begun, finished: undefined, run, of, from
+    await store.putEdition(layer, editionTime, {
+      ...(title && { title }), source: source.name, complete, started: startTime, finished: undefined, run, of, from
     })
-    // a load that stored nothing may have removed the layer before it saw this edition (undo.js)
+    // another load that stored nothing may have removed the layer before it saw this edition (undo.js)
     if (!await store.couch.get(layerId(layer))) await store.defineLayer(layer, describeLayer)
-    const compared = { layer, time: when, statements, editions, from: resumedFrom, signal }
-    comparison = await Comparison.begin(store, compared)
-    const warnings = await futureWarnings(store.couch, { layer, time: when, editions, signal })
-    onBegin?.({ layer, time: when, timeFrom, warnings })
+    const comparing = { layer, time: editionTime, statements, editions, from: resumedFrom, signal }
+    comparison = await Comparison.begin(store, comparing)
+    const warnings = await futureWarnings(store.couch, { layer, time: editionTime, editions, signal })
+    onBegin?.({ layer, time: editionTime, timeFrom, warnings })
     const reportWhere = where =>
-      onFirstTiles?.({ layer, time: when, where, warnings: georeference.warnings({ layer, time: when }) })
+      onFirstTiles?.({ layer, time: editionTime, where, warnings: georeference.warnings({ layer, time: editionTime }) })
     const reportFirst = onFirstTiles && firstTilesReporter(georeference, reportWhere)
     const options = {
       ...writing,
@@ -135,7 +135,7 @@ export async function load (store, source, {
         reportFirst?.(summary)
         onProgress?.(summary, tuner)
       },
-      stored: begun,
+      stored: startTime,
       run,
       isFirst: !editions.length,
       statements: layers,
@@ -149,11 +149,11 @@ export async function load (store, source, {
     }
     const summary = reader.count(await store.write(reader.versions(), options))
     if (!summary.tiles && !source.diff) throw emptySource(source)
-    // a source of which nothing can be read is in trouble, not empty
+    // a source whose tiles all fail is broken, not empty
     const removes = complete && summary.failed < summary.tiles
     if (removes) {
       const { absent } = reader
-      await remove(store, source, { layer, time: when, isSelected, absent: await absent, summary, options })
+      await remove(store, source, { layer, time: editionTime, isSelected, absent: await absent, summary, options })
     }
     const manifests = statements.manifests.filter(comparison.isWhole)
     const published = await manifest.publish({ complete: removes && !summary.failed, area, zooms, known: manifests })
@@ -162,27 +162,27 @@ export async function load (store, source, {
       run: published.run,
       documents: summary.documents,
       isSelected,
-      withdraw: tiles => withdraw(statements, { time: when, run: published.run, tiles }),
+      withdraw: tiles => withdraw(statements, { time: editionTime, run: published.run, tiles }),
       again: async (only, tiles) => {
         if (!sameTiles) return store.write(reader.versions(only), settling)
-        const later = await withdraw(statements, { time: when, run, tiles })
-        return store.write(reader.versions(only), { ...settling, run: later, onStored: undefined })
+        const laterRun = await withdraw(statements, { time: editionTime, run, tiles })
+        return store.write(reader.versions(only), { ...settling, run: laterRun, onStored: undefined })
       }
     })
-    for (const tile of taken) refuse(tile, { time: when, summary, onFailure: writing.onFailure })
+    for (const tile of taken) refuse(tile, { time: editionTime, summary, onFailure: writing.onFailure })
     const { types, failures, documents, ...counts } = summary
     const widenLayer = stored => {
       const widened = widen(stored, georeference.extent, summary)
       return sourceLayers?.complete(widened) ?? widened
     }
     await store.defineLayer(layer, widenLayer, { isThere: true })
-    const editionFields = editionOf(editionBefore, counts, begun, { ...published, baseline })
-    const edition = await store.putEdition(layer, when, editionFields)
+    const editionFields = editionOf(editionBefore, counts, startTime, { ...published, baseline })
+    const edition = await store.putEdition(layer, editionTime, editionFields)
     if (!await store.couch.get(layerId(layer))) throw new TilecouchError('LAYER_GONE', { layer })
     if (!layerBefore && summary.failed === summary.tiles) await dropEmptyLayer(store, layer, run)
     const { ignored } = source
     const where = georeference.describe(types)
-    warnings.push(...georeference.warnings({ layer, time: when, types }))
+    warnings.push(...georeference.warnings({ layer, time: editionTime, types }))
     return {
       ...summary,
       ...(ignored && { ignored }),
@@ -190,7 +190,7 @@ export async function load (store, source, {
       ...(where && { where }),
       ...(warnings.length && { warnings }),
       layer,
-      time: when,
+      time: editionTime,
       timeFrom,
       edition
     }
@@ -212,15 +212,15 @@ function timeOrigin (time, source) {
 }
 
 /**
- * A layer document with the fields of a source and of the options. Those of the source fill gaps; those of the options
- * count. The grid of the source replaces that of the layer: defineLayer refuses it for a layer that has tiles.
+ * A layer document with the fields of a source and of the options. Fields of the source fill gaps; those of the options
+ * take precedence. The grid of the source replaces that of the layer: defineLayer refuses that for a layer with tiles.
  */
 function withFields (stored, sourceFields = {}, optionFields) {
   const { grid } = sourceFields
   return { ...sourceFields, ...stored, ...(grid !== undefined && { grid }), ...optionFields }
 }
 
-/** Reports once where the first tiles lie that were written. @returns {(summary: any) => void} */
+/** Reports once where the first written tiles lie. @returns {(summary: any) => void} */
 function firstTilesReporter (georeference, report) {
   let isReported = false
   return ({ tiles, failed, types }) => {
@@ -232,24 +232,24 @@ function firstTilesReporter (georeference, report) {
 }
 
 /**
- * Withdraws what this load said of tiles: it named the bytes of versions that were removed meanwhile, and the source
- * has others that mean the same.
+ * Withdraws the statements of this load about tiles. They named bytes of versions that were removed meanwhile, and the
+ * source has other bytes that count as the same.
  * @param {import('../../core/store/statements.js').LayerStatements} statements
- * @param {{time: string, run: string, tiles: string[]}} said
- * @returns {Promise<string>} the run that may say something of them again
+ * @param {{time: string, run: string, tiles: string[]}} statement
+ * @returns {Promise<string>} a later run, for new statements about the tiles
  */
 async function withdraw (statements, { time, run, tiles }) {
   const { couch, layer } = statements
   for (const chunk of chunks(tiles, WITHDRAWN)) {
     const removalRun = newRun(statements.lastRun)
-    const what = { runs: [run], since: time, until: time, tiles: chunk, finished: now() }
-    await couch.update(removedId(layer, removalRun), () => ({ type: 'removed', layer, run: removalRun, ...what }))
+    const withdrawal = { runs: [run], since: time, until: time, tiles: chunk, finished: now() }
+    await couch.update(removedId(layer, removalRun), () => ({ type: 'removed', layer, run: removalRun, ...withdrawal }))
     await statements.refresh()
   }
   return newRun(statements.lastRun)
 }
 
-/** Counts a tile as failed that another load at the same time has another image for. */
+/** Counts a tile as failed, since another load at the same time has another image for it. */
 function refuse ({ id, outcome, isGone }, { time, summary, onFailure }) {
   const { code, message: reason } = new TilecouchError('VERSION_TAKEN', { id, time })
   summary[counters[outcome]]--
@@ -260,13 +260,13 @@ function refuse ({ id, outcome, isGone }, { time, summary, onFailure }) {
 }
 
 /** An edition that was loaded again without any change keeps its counts and times. */
-function editionOf (before, counts, begun, published) {
+function editionOf (before, counts, startTime, published) {
   const isRepeated = before?.tiles !== undefined && !counts.created && !counts.advanced && !counts.backfilled
-  const { started = begun, finished = now() } = isRepeated ? before : {}
+  const { started = startTime, finished = now() } = isRepeated ? before : {}
   return { ...(!isRepeated && counts), ...published, started, finished, from: undefined }
 }
 
-/** A store that was published by an older tilecouch would refuse the manifest, after all tiles. */
+/** Refuses a store that an older tilecouch has published: it would refuse the manifest, after all tiles. */
 async function refuseOutdated ({ couch, url }) {
   const design = await couch.get('_design/tiles')
   const validation = String(design?.validate_doc_update)
@@ -289,14 +289,14 @@ export function checkComplete ({ name, diff }, complete) {
   throw new TilecouchError('BAD_OPTION', { option: '--complete', value: name, why })
 }
 
-/** Whether a source has no tiles at all of what was selected. @param {import('./sources/index.js').Source} source */
+/** Whether a source has no selected tiles. @param {import('./sources/index.js').Source} source */
 export async function isEmpty (source) {
   if (source.total) return false
   for await (const _ of source.tiles()) return false
   return true
 }
 
-/** Tiles of the layer that a complete source no longer has become gone. */
+/** Writes a gone version for each tile of the layer that a complete source lacks. */
 async function remove (store, source, { layer, time, isSelected, absent, summary, options }) {
   const versions = async function * () {
     const heads = store.heads(layer, { signal: options.signal })
@@ -305,6 +305,6 @@ async function remove (store, source, { layer, time, isSelected, absent, summary
   }
   const removed = await store.write(versions(), options)
   for (const field of ['advanced', 'backfilled', 'failed', 'gone', 'documents']) summary[field] += removed[field]
-  summary.tiles += removed.tiles - removed.unchanged // what was gone before is no news
+  summary.tiles += removed.tiles - removed.unchanged // tiles that were gone before do not count
   summary.failures.push(...removed.failures)
 }

@@ -1,5 +1,5 @@
-// Writes the manifest of a load: which tiles it looked at, and what each of them showed. Digests are gathered in
-// blocks. A block is written when too many are open, the manifest itself at the end: a load that was killed has none.
+// Writes the manifest of a load: the tiles that it read, with the digest of each. Digests are collected in blocks. Some
+// blocks are written when too many are open, the manifest itself at the end: a load that was killed has none.
 import { hash } from 'node:crypto'
 import { chunks } from '../../core/lists.js'
 import { blockId, compareIds, manifestId } from '../../core/index.js'
@@ -12,10 +12,10 @@ export const manifestDefaults = {
   part: 1000 // blocks listed in one document
 }
 
-const NAME = 12 // characters of a block's digest that it is called by
+const NAME = 12 // characters of a block's digest that are its name
 
 export class ManifestWriter {
-  /** Place -> its block, the one that was used last at the end. @type {Map<string, Block>} */
+  /** Place -> its block, the last used one at the end. @type {Map<string, Block>} */
   #open = new Map()
   /** Place -> names of blocks that are stored. @type {Map<string, string[]>} */
   #stored = new Map()
@@ -26,7 +26,7 @@ export class ManifestWriter {
 
   /**
    * @param {import('../store/couch.js').Couch} couch
-   * @param {{layer: string, time: string, run: string, signal?: AbortSignal}} of
+   * @param {{layer: string, time: string, run: string, signal?: AbortSignal}} edition
    */
   constructor (couch, { layer, time, run, signal }) {
     this.couch = couch
@@ -62,48 +62,48 @@ export class ManifestWriter {
       .finally(() => { this.#waiting-- })
   }
 
-  /** Resolves when not too much waits to be written. */
+  /** Waits while too many blocks wait to be written. */
   async ready () {
     if (this.#waiting > manifestDefaults.waiting) await this.#writing
   }
 
   async #write (blocks) {
     const ids = blocks.map(({ place, name }) => blockId(this.layer, place, name))
-    // most of those of an edition that repeats another one are there
+    // if an edition repeats another one, most of its blocks are stored already
     const storedBlocks = await this.couch.docs(ids, { signal: this.signal })
     const documentOf = ({ place, bytes }, index) => blockDocument(ids[index], this.layer, place, bytes)
     const missing = blocks.map(documentOf).filter((_, index) => !storedBlocks[index].doc)
-    // a conflict: somebody else has written the same block
+    // a conflict means that another load has written the same block
     await this.couch.writeAll(missing, this.signal)
   }
 
   /**
-   * Writes the manifest: from now on it counts. One that repeats the last run of its edition is not written again.
+   * Writes the manifest, which counts from then on. It is not written if it repeats an earlier run of its edition.
    * @param {{complete: boolean, area?: import('../../core/area.js').Area, zooms?: import('../../core/grid.js').Zooms,
    *   known: import('../../core/store/statements.js').Manifest[]}} end
    * @returns {Promise<{root: string, run: string, blocks: number}>}
    */
-  async publish ({ complete, area, zooms, known }) {
+  async publish ({ complete, area, zooms, known: storedManifests }) {
     const places = [...this.#open.keys()]
     const { batch, part } = manifestDefaults
     for (const chunk of chunks(places, batch)) this.#close(chunk)
     await this.#writing
     if (this.#error) throw this.#error
     const entries = [...this.#stored].sort(([a], [b]) => compareIds(a, b))
-    const reach = { complete, ...(complete && area && { area: area.toJSON() }), ...(complete && zooms && { zooms }) }
-    const root = rootOf(entries, reach)
-    const same = known.find(manifest => manifest.time === this.time && manifest.root === root)
-    if (same) return { root, run: same.run, blocks: entries.length }
+    const scope = { complete, ...(complete && area && { area: area.toJSON() }), ...(complete && zooms && { zooms }) }
+    const root = rootOf(entries, scope)
+    const repeated = storedManifests.find(manifest => manifest.time === this.time && manifest.root === root)
+    if (repeated) return { root, run: repeated.run, blocks: entries.length }
     const isLong = entries.length > part
     const parts = isLong ? [...chunks(entries, part)] : []
     const { layer, time, run, tiles } = this
     const fields = { type: 'manifest', layer, time, run }
-    for (const [index, some] of parts.entries()) {
+    for (const [index, entriesOfPart] of parts.entries()) {
       const _id = manifestId(layer, time, run, index)
-      await this.#put({ _id, ...fields, part: index, blocks: Object.fromEntries(some) })
+      await this.#put({ _id, ...fields, part: index, blocks: Object.fromEntries(entriesOfPart) })
     }
     await this.#put({
-      _id: manifestId(layer, time, run), ...fields, ...reach, tiles, root,
+      _id: manifestId(layer, time, run), ...fields, ...scope, tiles, root,
       ...(isLong ? { parts: parts.map(([[first]]) => first) } : { blocks: Object.fromEntries(entries) })
     })
     return { root, run, blocks: entries.length }
@@ -114,11 +114,11 @@ export class ManifestWriter {
   }
 }
 
-/** What a block is called by. */
+/** The name of a block: the beginning of its digest. */
 export const nameOf = bytes => hash('md5', bytes, 'base64url').slice(0, NAME)
 
 /** The digest of a whole manifest. @param {[string, string[]][]} entries in the order of their places */
-export const rootOf = (entries, reach) => hash('md5', JSON.stringify([entries, reach]), 'hex')
+export const rootOf = (entries, scope) => hash('md5', JSON.stringify([entries, scope]), 'hex')
 
 export function blockDocument (id, layer, place, bytes) {
   const [z, x, y] = place.split(':').map(Number)

@@ -1,22 +1,23 @@
-// What a complete source lacks: tiles of the layer that become gone. A tile that could not be read is not missing.
+// Finds the tiles of a layer that a complete source lacks: they become gone. A tile that could not be read is not
+// missing.
 import { compareIds, tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 
 /**
- * Walks what the source has beside what the layer has. Both come in the order of their ids, so that it needs no memory.
+ * Compares the tiles of the layer with those of the source. Both come in the order of their ids, so it needs no memory.
  * @param {AsyncIterable<{id: string, z: number, x: number, y: number}>} heads of the layer
  * @param {import('./sources/index.js').Source} source
  * @param {{layer: string, isSelected: (z: number, x: number, y: number) => boolean,
- *   absent?: import('../formats/spool.js').Spool}} options absent: tiles that the source named, and had none when it
- *   was asked
+ *   absent?: import('../formats/spool.js').Spool}} options absent: tiles that the source listed, but did not
+ *   have when they were read
  * @returns {AsyncGenerator<{z: number, x: number, y: number}>}
  */
 export async function * missingTiles (heads, source, { layer, isSelected, absent }) {
   const isPresent = walkBeside(source.tiles(), layer, source.name)
-  const isDenied = absent ? walkBeside(absent.tiles(), layer, source.name) : async () => false
+  const isAbsent = absent ? walkBeside(absent.tiles(), layer, source.name) : async () => false
   for await (const { id, z, x, y } of heads) {
     if (!isSelected(z, x, y)) continue
-    if (!await isPresent(id) || await isDenied(id)) yield { z, x, y }
+    if (!await isPresent(id) || await isAbsent(id)) yield { z, x, y }
   }
 }
 

@@ -1,12 +1,12 @@
-// Whether tiles lie elsewhere than they should, because rows are counted from the other side or columns and rows are
+// Finds out whether tiles lie in a wrong place, because rows are counted from the other side or columns and rows are
 // exchanged. A statement of where they are, such as bounds in metadata, is compared with the boxes of the tiles at each
-// zoom. Something is said only if as read no tile lies there at any zoom, and turned in one way all of them do. Maps
-// that lie on both sides of the equator look much the same either way: then nothing is said.
+// zoom. A turn is reported only if no tile lies there as read, and all tiles do after exactly one turn. Nothing is
+// reported for maps on both sides of the equator, which look much the same either way.
 import { flipY, latToY, tileRanges } from '../../core/index.js'
 
 const LEAST_ZOOM = 3 // coarser tiles say little about a place
-const SLACK = 0.1 // of the size of the bounds: so far beyond them tiles may reach, since bounds are rounded
-const FINE = 6 // zoom from which on they may reach one tile beyond them in any case
+const SLACK = 0.1 // of the size of the bounds: tiles may reach so far beyond them, since bounds are rounded
+const FINE = 6 // zoom from which on tiles may reach one tile beyond the bounds in any case
 
 /**
  * @typedef {'ROWS_FLIPPED' | 'AXES_SWAPPED'} Turn
@@ -37,12 +37,13 @@ export const turned = (boxes, turn) => new Map([...boxes].map(([z, box]) => [z, 
  * @returns {Turn | 'as read' | undefined} which way the tiles agree with the statement; nothing if none or several do
  */
 export function orientation (boxes, { bounds, most, isPart = false }) {
-  const telling = [...boxes].filter(([z]) => z >= LEAST_ZOOM)
-  if (!telling.length || partOfWorld(bounds) > most) return undefined
-  if (telling.some(([z, box]) => tileRanges(bounds, z).some(range => meets(box, range)))) return 'as read'
-  const fittingTurns = /** @type {Turn[]} */ (Object.keys(turns)).filter(turn => telling.every(([z, box]) => {
-    const other = turns[turn](z, box)
-    return tileRanges(bounds, z).some(range => isWithin(other, widened(range, z)) || (isPart && covers(other, range)))
+  const fineBoxes = [...boxes].filter(([z]) => z >= LEAST_ZOOM)
+  if (!fineBoxes.length || partOfWorld(bounds) > most) return undefined
+  if (fineBoxes.some(([z, box]) => tileRanges(bounds, z).some(range => meets(box, range)))) return 'as read'
+  const fittingTurns = /** @type {Turn[]} */ (Object.keys(turns)).filter(turn => fineBoxes.every(([z, box]) => {
+    const turnedBox = turns[turn](z, box)
+    return tileRanges(bounds, z).some(range =>
+      isWithin(turnedBox, widened(range, z)) || (isPart && covers(turnedBox, range)))
   }))
   return fittingTurns.length === 1 ? fittingTurns[0] : undefined
 }

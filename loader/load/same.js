@@ -1,5 +1,5 @@
-// Tiles that were only encoded anew are no change, where the layer says so (`same`): the load then takes the bytes that
-// the layer shows at its time, as if the source had given those. Manifests, versions and mirrors need not know of it.
+// Finds tiles that were only encoded anew, if the layer does not count them as changes (`same`). The load then uses the
+// bytes that the layer shows at its time instead of those of the source. Manifests and mirrors need not know of it.
 import { TILE_ATTACHMENT, isLayerField, tileId } from '../../core/index.js'
 import { canonicalText } from '../../core/features.js'
 import { Semaphore } from '../../core/promises.js'
@@ -15,7 +15,7 @@ export const sameDefaults = {
   side: 4096 // pixels: larger images are compared by their bytes
 }
 
-/** `same` of a layer, where `bytes` takes it back. @param {unknown} value @returns {string | null} */
+/** The field `same` of a layer; null for `bytes`, which removes it. @param {unknown} value @returns {string | null} */
 export function checkSame (value) {
   if (value === 'bytes') return null
   if (isLayerField('same', value)) return /** @type {string} */ (value)
@@ -25,37 +25,37 @@ export function checkSame (value) {
 }
 
 export class SameTiles {
-  /** Tiles that were encoded anew. */
+  /** Number of tiles that were encoded anew. */
   count = 0
   #store
-  #of
+  #options
   #isAlike
   #decoding = new Semaphore(sameDefaults.concurrency)
   /** @type {{tile: any, resolve: (shown: Buffer | undefined) => void, reject: (error: Error) => void}[]} */
-  #asked = []
+  #requests = []
 
   /**
    * @param {import('../store/index.js').Store} store
    * @param {{layer: string, same: string, time: string, signal?: AbortSignal,
-   *   isKnown: (tile: any) => boolean | undefined | Promise<boolean | undefined>}} of
+   *   isKnown: (tile: any) => boolean | undefined | Promise<boolean | undefined>}} options
    *   same: `pixels`, `pixels:2` or `features`; isKnown: whether a tile is as the newest edition says
    */
-  static async open (store, of) {
-    const [what, tolerance = '0'] = of.same.split(':')
+  static async open (store, options) {
+    const [what, tolerance = '0'] = options.same.split(':')
     const isAlike = what === 'features' ? haveSameFeatures : await pixelComparison(Number(tolerance))
-    return new SameTiles(store, { ...of, what }, isAlike)
+    return new SameTiles(store, { ...options, what }, isAlike)
   }
 
   /** Use `SameTiles.open`. */
-  constructor (store, of, isAlike) {
+  constructor (store, options, isAlike) {
     this.#store = store
-    this.#of = of
+    this.#options = options
     this.#isAlike = isAlike
   }
 
-  /** Refuses what cannot be compared like this. @param {Uint8Array | null | undefined} bytes of the first tile */
+  /** Refuses a source that cannot be compared. @param {Uint8Array | null | undefined} bytes of the first tile */
   check (bytes) {
-    const { layer, what } = this.#of
+    const { layer, what } = this.#options
     if (!bytes?.length || isVector(bytes) === (what === 'features')) return
     throw new TilecouchError('SAME_UNFIT', {
       layer, what, why: `the source has ${isVector(bytes) ? 'vector tiles' : 'images'}`
@@ -63,52 +63,52 @@ export class SameTiles {
   }
 
   /**
-   * The bytes to load for those of the source: of the version that the layer shows, if that means the same.
+   * The bytes to load: those of the version that the layer shows if they count as the same, else those of the source.
    * @param {{z: number, x: number, y: number}} tile
    * @param {Buffer} bytes
    * @returns {Promise<Buffer>}
    */
   async bytesFor ({ z, x, y }, bytes) {
-    const { layer, isKnown } = this.#of
+    const { layer, isKnown } = this.#options
     const digest = digestOf(bytes)
     const tile = { id: tileId(layer, z, x, y), layer, z, x, y, digest }
     if (await isKnown(tile)) return bytes
-    const shown = await this.#shown(tile)
+    const shown = await this.#readShown(tile)
     const isSame = shown && await this.#decoding.run(() => this.#isAlike(shown, bytes).catch(() => false))
     if (isSame) this.count++
     return isSame ? shown : bytes
   }
 
-  /** The bytes of the version that is shown, if they are others. Those of tiles that are read together: in one go. */
-  #shown (tile) {
+  /** Reads the bytes of the version that is shown, if they differ. Calls at the same time share one request. */
+  #readShown (tile) {
     return new Promise((resolve, reject) => {
-      this.#asked.push({ tile, resolve, reject })
-      if (this.#asked.length === 1) setImmediate(() => this.#answer())
+      this.#requests.push({ tile, resolve, reject })
+      if (this.#requests.length === 1) setImmediate(() => this.#answerRequests())
     })
   }
 
-  async #answer () {
-    const asked = this.#asked
-    this.#asked = []
+  async #answerRequests () {
+    const requests = this.#requests
+    this.#requests = []
     try {
-      const versions = await this.#versions(asked.map(({ tile }) => tile))
-      const others = asked.filter(({ tile }) => {
+      const versions = await this.#versions(requests.map(({ tile }) => tile))
+      const differing = requests.filter(({ tile }) => {
         const version = versions.get(tile.id)
         return version && !version.gone && version.digest !== tile.digest
       })
-      const listed = others.map(({ tile }) => versions.get(tile.id))
+      const shownVersions = differing.map(({ tile }) => versions.get(tile.id))
       const { couch } = this.#store
-      const storedTiles = await readBytesOf(couch, listed, { signal: this.#of.signal })
-      const bytes = new Map(others.map(({ tile }, index) => [tile.id, storedTiles[index]?.bytes]))
-      for (const { tile, resolve } of asked) resolve(bytes.get(tile.id))
+      const storedTiles = await readBytesOf(couch, shownVersions, { signal: this.#options.signal })
+      const bytesById = new Map(differing.map(({ tile }, index) => [tile.id, storedTiles[index]?.bytes]))
+      for (const { tile, resolve } of requests) resolve(bytesById.get(tile.id))
     } catch (error) {
-      for (const { reject } of asked) reject(error)
+      for (const { reject } of requests) reject(error)
     }
   }
 
-  /** What the layer shows at the time of the load, without bytes; by the ids of heads. */
+  /** The versions that the layer shows at the time of the load, without bytes; by the ids of heads. */
   async #versions (tiles) {
-    const { time, signal } = this.#of
+    const { time, signal } = this.#options
     const { couch } = this.#store
     const versions = await this.#store.versionsById(tiles.map(({ id }) => id), { signal })
     const later = tiles.map(({ id }) => id).filter(id => versions.get(id)?.time > time)
@@ -129,19 +129,19 @@ const isVector = bytes => isGzip(bytes) || isRawVectorTile(bytes)
 
 /** @param {Buffer} shown @param {Buffer} bytes */
 async function haveSameFeatures (shown, bytes) {
-  const [one, other] = await Promise.all([shown, bytes].map(async packed => {
+  const [shownText, newText] = await Promise.all([shown, bytes].map(async packed => {
     const content = await unpack(packed)
     return checkVectorTile(content).damage ? undefined : canonicalText(content)
   }))
-  return one !== undefined && one === other
+  return shownText !== undefined && shownText === newText
 }
 
 /** @param {number} tolerance in which the channels of a pixel may differ */
 async function pixelComparison (tolerance) {
-  const { default: sharp } = await import('sharp') // loaded where it is needed
+  const { default: sharp } = await import('sharp') // only loaded if it is needed
   const limitInputPixels = sameDefaults.side ** 2
 
-  /** Red, green, blue and opacity of every pixel, or nothing for what has more. */
+  /** Red, green, blue and opacity of every pixel; undefined for images with several pages or more than 8 bits. */
   async function pixelsOf (bytes) {
     const image = sharp(bytes, { failOn: 'error', limitInputPixels })
     const { depth, pages = 1 } = await image.metadata()
@@ -151,17 +151,17 @@ async function pixelComparison (tolerance) {
   }
 
   return async (shown, bytes) => {
-    const [one, other] = await Promise.all([shown, bytes].map(pixelsOf))
-    if (!one || !other || one.width !== other.width || one.data.length !== other.data.length) return false
-    return one.data.equals(other.data) || areAlike(one.data, other.data, tolerance)
+    const [a, b] = await Promise.all([shown, bytes].map(pixelsOf))
+    if (!a || !b || a.width !== b.width || a.data.length !== b.data.length) return false
+    return a.data.equals(b.data) || areAlike(a.data, b.data, tolerance)
   }
 }
 
-function areAlike (one, other, tolerance) {
-  for (let at = 0; at < one.length; at += 4) {
-    if (!one[at + 3] && !other[at + 3]) continue // the colour of what is not seen
-    for (let channel = at; channel < at + 4; channel++) {
-      if (Math.abs(one[channel] - other[channel]) > tolerance) return false
+function areAlike (a, b, tolerance) {
+  for (let pixel = 0; pixel < a.length; pixel += 4) {
+    if (!a[pixel + 3] && !b[pixel + 3]) continue // the colour of an invisible pixel does not count
+    for (let channel = pixel; channel < pixel + 4; channel++) {
+      if (Math.abs(a[channel] - b[channel]) > tolerance) return false
     }
   }
   return true

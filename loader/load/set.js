@@ -1,5 +1,5 @@
-// A dated set: sources with times in their names, loaded as editions of one layer, the oldest first. All of them are
-// found, opened and looked at before the first is loaded; what an earlier run has loaded is not loaded again.
+// Loads a dated set: sources with times in their names, as editions of one layer, the oldest first. All sources are
+// opened and checked before the first is loaded. Unchanged sources that an earlier run has loaded are skipped.
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { checkLayer, compareIds } from '../../core/index.js'
@@ -17,7 +17,7 @@ import { otherScheme } from './sources/services.js'
 const ZOOM = /^([12]?\d|30)$/
 const PATTERN = /[*?]/
 
-// hidden files; what programs keep beside a database or leave of unfinished work
+// hidden files, files that programs keep beside a database, and unfinished files
 const BESIDE = /^\.|-(wal|shm|journal)$|\.(part|tmp|lock|bak)$|\.part-|~$/
 const ENDING = /\.(mbtiles|pmtiles|sqlite|db)$/i
 const COUNTS = ['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'failed', 'missing', 'gone', 'bytes']
@@ -27,11 +27,11 @@ const COUNTS = ['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'fail
  * @property {string} path or address
  * @property {string} name without the folders before it, and without the ending of a file
  * @property {string} time exact
- * @property {boolean} [diff] it holds only what has changed
+ * @property {boolean} [diff] it has only the changed tiles
  *
  * @typedef {object} DatedSet
  * @property {Dated[]} members oldest first
- * @property {string[]} passedOver what lay among them, and is no source
+ * @property {string[]} passedOver files and folders among them that are no sources
  * @property {SetOptions} options they are opened with
  *
  * @typedef {NonNullable<Parameters<typeof openSource>[1]> & {onProblem?: (error: TilecouchError) => void}} SetOptions
@@ -39,7 +39,7 @@ const COUNTS = ['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'fail
  */
 
 /**
- * Finds the sources of a set, and looks at each of them.
+ * Finds the sources of a set, and checks each of them.
  * @param {string[]} names files, folders, addresses; a folder of them; a pattern with * and ? in its last part
  * @param {SetOptions} [options]
  * @returns {Promise<DatedSet>}
@@ -47,8 +47,8 @@ const COUNTS = ['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'fail
 export async function openSet (names, { onProblem, ...options } = {}) {
   const { paths, passedOver } = await findSources(names)
   /** @type {Dated[]} */
-  const members = paths.map(one => ({ path: one, name: baseOf(one).replace(ENDING, ''), time: '' }))
-  /** Thrown when all were found, so that they can be repaired together. @type {TilecouchError | undefined} */
+  const members = paths.map(source => ({ path: source, name: baseOf(source).replace(ENDING, ''), time: '' }))
+  /** The first error. It is thrown after all sources were checked. @type {TilecouchError | undefined} */
   let first
   const collect = async action => {
     try {
@@ -63,7 +63,7 @@ export async function openSet (names, { onProblem, ...options } = {}) {
   await collect(() => refuseTwins(members))
   if (first) throw first // before anything is opened
   for (const member of members) await collect(() => lookInto(member, options))
-  await collect(() => refuseTwins(members)) // the time of some is known only now
+  await collect(() => refuseTwins(members)) // some times are known only after the sources were opened
   if (first) throw first
   return { members: members.sort((a, b) => compareIds(a.time, b.time)), passedOver, options }
 }
@@ -76,7 +76,7 @@ async function lookInto (member, options) {
   if (options.signal?.aborted) throw new TilecouchError('ABORTED')
   const source = await openSource(member.path, options)
   try {
-    member.time ||= source.time ?? '' // an export of ours says it itself
+    member.time ||= source.time ?? '' // our own exports contain their time
     if (!member.time) throw new TilecouchError('NO_TIME_IN_NAME', { value: baseOf(member.path) })
     member.diff = Boolean(source.diff)
     if (!source.diff && await isEmpty(source)) throw emptySource({ ...source, name: member.path })
@@ -88,13 +88,13 @@ async function lookInto (member, options) {
 /** @param {Dated[]} members */
 function refuseTwins (members) {
   const byTime = new Map()
-  for (const { time, path: one } of members) {
+  for (const { time, path: source } of members) {
     if (byTime.has(time)) {
       throw new TilecouchError('BAD_OPTION', {
-        option: '--dated', value: time, why: `both ${byTime.get(time)} and ${one} are of that time`
+        option: '--dated', value: time, why: `both ${byTime.get(time)} and ${source} are of that time`
       })
     }
-    if (time) byTime.set(time, one)
+    if (time) byTime.set(time, source)
   }
 }
 
@@ -131,7 +131,7 @@ export async function loadSet (store, set, { layer, title = '{name}', onBegin, o
       } else {
         const source = await openSource(file, { ...opening, usualGrid: (await store.grid(layer)).field })
         try {
-          if (isDated(source.fields?.name)) delete source.fields.name // of this edition, and not of the layer
+          if (isDated(source.fields?.name)) delete source.fields.name // it is a name of the edition, not of the layer
           onBegin?.(member, index, source)
           const editionOptions = { layer, time, title: titleOf(title, member), of: sourceState }
           const result = await load(store, source, { area, zooms, ...options, ...editionOptions })
@@ -151,7 +151,7 @@ export async function loadSet (store, set, { layer, title = '{name}', onBegin, o
   return total
 }
 
-/** Whether a name says one time or several. @param {string} [name] of a layer */
+/** Whether a name contains one time or several. @param {string} [name] of a layer */
 function isDated (name = '') {
   try {
     return timeInName(name) !== undefined
@@ -165,8 +165,8 @@ const titleOf = (title, { name, time }) => title.replace(/\{(name|time)\}/g, (_,
   : nameTime(time))
 
 /**
- * Recognises a source that was loaded before and has not changed; nothing for folders and areas: then the tiles are
- * compared, which takes longer.
+ * Describes the state of a file, to recognise it if it was loaded before and has not changed. Undefined for folders and
+ * areas: then the tiles are compared, which takes longer.
  * @param {string} name
  * @param {{opening: SetOptions, complete: boolean}} options
  */
@@ -178,15 +178,15 @@ async function identify (name, { opening: { area, zooms, scheme, bbox, polygon }
   return JSON.stringify({ name: baseOf(name), size, modified: mtime.toISOString(), zooms, scheme, complete })
 }
 
-/** @returns {Promise<{paths: string[], passedOver: string[]}>} passedOver: lay among them, and is no source */
+/** @returns {Promise<{paths: string[], passedOver: string[]}>} passedOver: files and folders that are no sources */
 async function findSources (names) {
-  /** @type {Map<string, string>} by where they are: two patterns may name the same */
+  /** @type {Map<string, string>} by absolute path: two patterns may name the same source */
   const paths = new Map()
   const passedOver = new Set()
   for (const name of names) {
     const expanded = await expand(name)
-    for (const one of expanded.paths) paths.set(isUrl(one) ? one : path.resolve(one), one)
-    for (const one of expanded.passedOver) passedOver.add(one)
+    for (const source of expanded.paths) paths.set(isUrl(source) ? source : path.resolve(source), source)
+    for (const file of expanded.passedOver) passedOver.add(file)
   }
   return { paths: [...paths.values()], passedOver: [...passedOver] }
 }
@@ -196,9 +196,9 @@ async function expand (name) {
   const foreign = otherScheme(name)
   if (foreign) throw foreign
   const stats = await statOf(name)
-  if (!stats && PATTERN.test(path.basename(name))) return among(path.dirname(name), matching(name), name)
+  if (!stats && PATTERN.test(path.basename(name))) return sourcesIn(path.dirname(name), matching(name), name)
   if (!stats) throw new TilecouchError('SOURCE_NOT_FOUND', { value: name })
-  if (stats.isDirectory() && !await isTileFolder(name)) return among(name, () => true, name)
+  if (stats.isDirectory() && !await isTileFolder(name)) return sourcesIn(name, () => true, name)
   return { paths: [name], passedOver: [] }
 }
 
@@ -212,8 +212,8 @@ function matching (pattern) {
   return name => test.test(name)
 }
 
-/** What lies in a folder and is a source. */
-async function among (folder, matches, name) {
+/** The sources in a folder. */
+async function sourcesIn (folder, matches, name) {
   const paths = []
   const passedOver = []
   if (!await statOf(folder)) throw new TilecouchError('SOURCE_NOT_FOUND', { value: folder })
@@ -221,9 +221,9 @@ async function among (folder, matches, name) {
   const entries = []
   for await (const entry of tree.list('', matches)) entries.push(entry)
   for (const entry of entries.sort((a, b) => compareIds(a.name, b.name))) {
-    const one = path.join(folder, entry.name)
-    if (BESIDE.test(entry.name) || !await tree.isHere('', entry) || !await isSource(one)) passedOver.push(one)
-    else paths.push(one)
+    const file = path.join(folder, entry.name)
+    if (BESIDE.test(entry.name) || !await tree.isHere('', entry) || !await isSource(file)) passedOver.push(file)
+    else paths.push(file)
   }
   if (!paths.length) throw new TilecouchError(passedOver.length ? 'SOURCE_EMPTY' : 'SOURCE_NOT_FOUND', { value: name })
   return { paths, passedOver }
@@ -231,7 +231,7 @@ async function among (folder, matches, name) {
 
 const isSource = async name => (await statOf(name))?.isDirectory() ? isTileFolder(name) : Boolean(await recognise(name))
 
-/** Whether there are zooms in a folder, or it is a diff, which may do nothing but take tiles away. */
+/** Whether a folder has zooms or is a diff. A diff may only have a list of gone tiles. */
 async function isTileFolder (name) {
   const tree = new FolderReader(name)
   for await (const entry of tree.list('', child => child === GONE_LIST || ZOOM.test(child))) {

@@ -1,4 +1,5 @@
-// The tiles of a source on their way into the store: as versions of one time, with what is learnt of them on the way.
+// Turns the tiles of a source into versions of one time for the store. It checks the tiles while they are read, and
+// passes them to those that collect facts about them.
 import { gridOf, tileId, versionId } from '../../core/index.js'
 import { Spool } from '../formats/spool.js'
 import { invalid, sourceLimits } from '../formats/reading.js'
@@ -8,20 +9,20 @@ import { tileSizeOf } from '../../core/images.js'
 import { imageAnew } from '../../core/store/documents.js'
 
 export class SourceReader {
-  /** @type {Promise<Spool> | undefined} tiles that turned out not to be there */
+  /** @type {Promise<Spool> | undefined} tiles that did not exist when they were read */
   absent
-  #known = 0
-  /** Of tiles that an earlier run has stored. @type {Map<string, string | undefined>} */
+  #skipped = 0
+  /** Digests of tiles that an earlier run has stored, by the ids of heads. @type {Map<string, string | undefined>} */
   #digests = new Map()
   /**
-   * @type {AsyncIterator<import('./sources/index.js').SourceTile> | undefined} from `begin` on, as the two that follow
+   * @type {AsyncIterator<import('./sources/index.js').SourceTile> | undefined} set by `begin`, as the next two
    */
   #tiles
   /** @type {Promise<IteratorResult<import('./sources/index.js').SourceTile>> | undefined} */
   #first
   /**
-   * Pixels a side. Tiles of one layer have one size: clients are told it once, and draw or refuse by it. It is what the
-   * layer says, else what its stored tiles show, else what the first tile of the source shows.
+   * Pixels a side. All tiles of a layer have one size, since clients are told it once. It comes from the layer
+   * document, else from its stored tiles, else from the first tile of the source.
    * @type {number | undefined}
    */
   #tileSize
@@ -31,10 +32,10 @@ export class SourceReader {
    *   AbortSignal, georeference: import('./georeference.js').Georeference,
    *   onKnown: (tile: {z: number, x: number, y: number, digest: string | null}) => void,
    *   same?: import('./same.js').SameTiles, sourceLayers?: import('./source-layers.js').SourceLayers}} options
-   * layer: its document; complete: what turns out not to be there is remembered; again: some of it may be in the store
-   * already; anySize: tiles may be of another size than those of the layer; georeference: sees every tile; onKnown:
-   * told of what is in the store already; same: which tiles are not changed although their bytes are; sourceLayers:
-   * sees every vector tile, unless somebody said what is in them
+   * layer: its document; complete: remember the tiles that do not exist; again: some tiles may be stored already;
+   * anySize: tiles may have another size than those of the layer; georeference: gets every tile; onKnown: called for
+   * tiles that are stored already; same: finds tiles that are unchanged although their bytes differ; sourceLayers: gets
+   * every vector tile, if the source layers are not described
    */
   constructor (store, source, options) {
     this.store = store
@@ -46,17 +47,17 @@ export class SourceReader {
     return this.options.georeference.extent
   }
 
-  /** Reads the first tile: what is of another size than the layer is refused before anything is written. */
+  /** Reads the first tile: a source with another tile size is refused before anything is written. */
   async begin () {
     const { layer, again, signal } = this.options
     this.#tileSize = layer.tileSize ?? await storedTileSize(this.store, layer.layer, signal)
     const { source } = this
     const tiles = source.walk
-      ? source.walk({ layer, ...(again && { known: some => this.#areKnown(some) }) })
+      ? source.walk({ layer, ...(again && { known: places => this.#areKnown(places) }) })
       : source.tiles()
     const iterator = this.#tiles = tiles[Symbol.asyncIterator]()
     const reading = this.#first = iterator.next()
-    // what goes wrong here goes wrong again when it is written, and is counted there
+    // an error here occurs again when the tile is written, and is counted there
     const first = (await reading.catch(() => undefined))?.value
     if (!first?.read) return
     const { read } = first
@@ -67,7 +68,7 @@ export class SourceReader {
     this.options.same?.check(image)
   }
 
-  async * #all () {
+  async * #allTiles () {
     const first = await this.#first
     if (!first || first.done) return
     yield first.value
@@ -75,16 +76,16 @@ export class SourceReader {
   }
 
   /**
-   * @param {(z: number, x: number, y: number) => boolean} [only] some of them, once more
+   * @param {(z: number, x: number, y: number) => boolean} [only] selects the tiles to read once more
    * @returns {AsyncGenerator<import('../store/tile.js').NewVersion>}
    */
   async * versions (only) {
     const { layer, time, onKnown } = this.options
-    for await (const { z, x, y, read, known, ...more } of only ? this.source.tiles() : this.#all()) {
+    for await (const { z, x, y, read, known, ...more } of only ? this.source.tiles() : this.#allTiles()) {
       if (only && !only(z, x, y)) continue
       if (known) {
         this.#extent.add(z, x, y)
-        this.#known++
+        this.#skipped++
         onKnown({ z, x, y, digest: this.#digests.get(tileId(layer.layer, z, x, y)) ?? null })
         this.#digests.delete(tileId(layer.layer, z, x, y))
       } else {
@@ -122,7 +123,7 @@ export class SourceReader {
     if (size !== expected && !anySize) throw new TilecouchError('TILE_SIZE', { layer, size, expected })
   }
 
-  /** Vector tiles are stored in gzip; some programs write them without. */
+  /** Whether bytes are a vector tile without gzip. The store has vector tiles in gzip. */
   #isRawVector (bytes, ext = this.source.fields?.format) {
     return ext === 'pbf' && bytes && isRawVectorTile(bytes)
   }
@@ -133,21 +134,21 @@ export class SourceReader {
     const ids = tiles.map(({ z, x, y }) => [tileId(layer, z, x, y), versionId(layer, z, x, y, time)])
     const storedVersions = await this.store.versionsById(ids.flat())
     return ids.map(([head, past]) => {
-      const version = [storedVersions.get(head), storedVersions.get(past)].find(one => one?.time === time)
+      const version = [storedVersions.get(head), storedVersions.get(past)].find(stored => stored?.time === time)
       if (version) this.#digests.set(head, version.digest)
       return Boolean(version)
     })
   }
 
   /**
-   * What a write did, with what it need not do.
+   * Adds the skipped tiles to the summary of a write.
    * @template {import('../store/writer.js').WriteSummary} T
    * @param {T} summary
    */
   count (summary) {
-    summary.tiles += this.#known
-    summary.unchanged += this.#known
-    this.#known = 0
+    summary.tiles += this.#skipped
+    summary.unchanged += this.#skipped
+    this.#skipped = 0
     return summary
   }
 
@@ -157,7 +158,7 @@ export class SourceReader {
   }
 }
 
-const LOOKED_AT = 8 // stored tiles of a layer whose document has no size
+const LOOKED_AT = 8 // stored tiles that are read if the layer document has no size
 
 async function storedTileSize (store, layer, signal) {
   const ids = []

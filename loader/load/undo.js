@@ -1,4 +1,4 @@
-// A load or copy that stores no tile leaves no layer: an empty one would be listed, and shown, as if there were a map.
+// Removes the layer of a load or copy that has stored no tile: an empty layer would be listed as if there were a map.
 import { editionId, layerId, limitsId, manifestId } from '../../core/index.js'
 import { endLeaves } from '../maintain/remove/documents.js'
 import { revisionsFrom } from '../maintain/remove/index.js'
@@ -6,16 +6,16 @@ import { isEmptyLayer } from '../store/layers.js'
 import { fieldsOf } from '../store/revisions.js'
 
 /**
- * Removes a layer that a load or copy has created, unless it has tiles by now, or another load works on it. Only what
- * the load has written goes, at the revisions that are there at the beginning: a load that begins meanwhile loses
- * nothing, and neither do stores that replicate. Their blocks and removals may be here before their manifests are.
+ * Removes a layer that a load or copy has created, unless it has tiles or another load works on it. Only the documents
+ * of this load are removed, at the revisions found at the beginning. So a load that begins meanwhile loses nothing, nor
+ * do stores that replicate: their blocks and removals may arrive before their manifests.
  * @param {import('../store/index.js').Store} store
  * @param {string} layer
- * @param {string} [run] of the load; none: of a copy, whose limits go, too
+ * @param {string} [run] of the load; without it, a copy is meant, whose limits are removed as well
  */
 export async function dropEmptyLayer (store, layer, run) {
   const { couch } = store
-  // a store that is away stays away: the load has waited for it already
+  // no retries: the load has already waited for a store that is away
   const ids = [layerId(layer), ...(run === undefined ? [limitsId(layer)] : [])]
   const docs = await Promise.all(ids.map(id => couch.get(id, undefined, { retries: 0 })))
   const leaves = docs.flatMap(doc => doc ? [{ id: doc._id, rev: doc._rev }] : [])

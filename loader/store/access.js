@@ -1,5 +1,5 @@
-// Who may read and who may write a store: read it, describe it, set it. Everything is kept in the database's
-// `_security`: CouchDB enforces the readers (`members`), our validation function the writers (`tilecouch.writers`).
+// Reads, describes and sets who may read and who may write a store. The rights are in the database's `_security`.
+// CouchDB enforces the readers (`members`), our validation function the writers (`tilecouch.writers`).
 //
 //   const access = await accessOf(store) // {public, readers, writers, admins, warnings, …}
 //   await setAccess(store, { readers: { roles: ['staff'] } })
@@ -20,7 +20,7 @@ export { isOpen, isUntouched, lists, readersOf, writersOf } from '../../core/acc
  *   validation: 'ours' | 'another' | 'none',
  *   party: boolean,
  *   warnings: {code: string, text: string}[]
- * }} Access validation: the function that refuses everybody else's writes; party: the server has no admin, so everybody
+ * }} Access validation: the function that refuses writes of others; party: the server has no admin, so everybody
  *   may do everything
  *
  * @typedef {import('../../core/access.js').Wanted & {dryRun?: boolean}} Wanted
@@ -42,14 +42,14 @@ function describe (url, security, facts) {
 
 /**
  * Changes the rights. `_security` has no revisions: of two changes at once the second wins.
- * @param {import('./index.js').Store} store @param {Wanted} wanted
+ * @param {import('./index.js').Store} store @param {Wanted} rights
  * @returns {Promise<{before: Access, after: Access, changed: boolean, dryRun: boolean}>}
  */
-export async function setAccess (store, { dryRun = false, ...wanted }) {
+export async function setAccess (store, { dryRun = false, ...rights }) {
   const security = await store.security()
   const facts = await factsOf(store.couch)
   const before = describe(store.url, security, facts)
-  const next = withRights(security, wanted)
+  const next = withRights(security, rights)
   const isNew = !isDeepStrictEqual(next, security)
   if (isNew && isOpen(next) && !before.public && facts.validation === 'none') {
     throw new TilecouchError('NO_VALIDATION', { url: store.url })
@@ -79,7 +79,7 @@ async function validationOf (couch) {
   return functions.length ? 'another' : 'none'
 }
 
-/** Asks without a name. */
+/** Whether the server has no admin: a request without a name is then one of an admin. */
 async function isParty ({ url, options: { retries, firstDelay, longestDelay } }) {
   const anonymous = new Couch(url, { retries, firstDelay, longestDelay, ambient: false })
   const session = await anonymous.request({ path: '_session', server: true })
@@ -89,7 +89,7 @@ async function isParty ({ url, options: { retries, firstDelay, longestDelay } })
 
 const DEPLOYS = 'the store has no validation function. `tilecouch push` deploys it.'
 
-/** What is wrong with the rights, by the codes of core/access.js. */
+/** Texts for the faults of rights, by the codes of core/access.js. */
 const WARNINGS = {
   EVERYBODY_IS_ADMIN: () => 'This server has no admin: everybody may do everything. ' +
     'Give it an admin, or let it listen on this machine only.',

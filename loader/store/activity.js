@@ -1,9 +1,9 @@
-// Notes in a store who changed what (core/activity.js), when a command has changed a layer, an edition, the access or
-// the settings.
+// Records in a store who changed what (core/activity.js), after a command has changed a layer, an edition, the access
+// or the settings.
 //
 //   await recordActivity(store.couch, 'remove', { what: 'layer', done: 'removed', layer: 'osm' })
 //
-// The change stands, whether this can be written or not: every error is passed over.
+// The change stays even if the record cannot be written: errors are ignored.
 import { STORE_ID, activityId, activityOf, fieldsBetween, keptFrom } from '../../core/index.js'
 import { runAt } from '../../core/runs.js'
 
@@ -12,7 +12,7 @@ const FIRST = activityId('2') // no tile of a layer called `activity` lies betwe
 /**
  * @param {import('./couch.js').Couch} couch
  * @param {string} command
- * @param {import('../../core/activity.js').Change | undefined | false} change nothing: nothing has changed
+ * @param {import('../../core/activity.js').Change | undefined | false} change falsy: nothing has changed
  */
 export async function recordActivity (couch, command, change) {
   if (change) await write(couch, command, change).catch(() => {})
@@ -22,72 +22,72 @@ async function write (couch, command, change) {
   const options = asking()
   if (await isEmptyStore(couch, options)) return
   const user = couch.access.user || await userOf(couch, options)
-  if (!user) return // a server without users has nobody to name
+  if (!user) return // a server without users has no name to record
   const at = serverTime(couch, Date.now())
   const doc = activityOf(change, { user, at, via: `tilecouch ${command}` })
   await couch.update(doc._id, () => doc, undefined, options)
   await removeOldActivity(couch, at, options)
 }
 
-/** As CouchDB knows who asks. @returns {Promise<string | null>} */
+/** The user of the requests, as CouchDB knows it. @returns {Promise<string | null>} */
 const userOf = async (couch, options) =>
   (await couch.request({ path: '_session', server: true, ...options })).userCtx?.name
 
-/** Admins alone may remove it: for others this changes nothing. */
+/** Removes old activity. Only admins may do that: for others this changes nothing. */
 async function removeOldActivity (couch, now, options) {
   const before = keptFrom(await couch.get(STORE_ID, undefined, options), now)
   const range = { startkey: FIRST, endkey: activityId(runAt(before)) }
   await removeOld(couch, range, ({ type, at }) => type === 'activity' && at < before, { options })
 }
 
-/** The fields of a change that removed something. @param {{tiles?: number, versions?: number, editions?: number}} of */
+/** The fields of a removal. @param {{tiles?: number, versions?: number, editions?: number}} counts */
 export const removedFields = ({ tiles, versions, editions }) => counted({
   removedTiles: tiles, removedVersions: versions, removedEditions: editions
 })
 
-/** Notes that tiles of a layer were removed. @param {import('./couch.js').Couch} couch @param {string} command */
+/** Records that tiles of a layer were removed. @param {import('./couch.js').Couch} couch @param {string} command */
 export const recordRemoval = (couch, command, layer, counts) =>
   recordActivity(couch, command, { what: 'layer', done: 'changed', layer, fields: removedFields(counts) })
 
 /**
- * The fields of a document that have changed; nothing where none has.
+ * The fields of a document that have changed; undefined if none has.
  * @param {Record<string, any>} before @param {Record<string, any>} after
  */
 export function changedFields (before, after) {
-  const gone = Object.fromEntries(Object.keys(before).map(field => [field, undefined]))
-  const fields = fieldsBetween(before, { ...gone, ...after })
+  const emptyFields = Object.fromEntries(Object.keys(before).map(field => [field, undefined]))
+  const fields = fieldsBetween(before, { ...emptyFields, ...after })
   return Object.keys(fields).length ? fields : undefined
 }
 
-/** Numbers that a change made. @param {Record<string, number | undefined>} numbers */
+/** Numbers of a change as fields of an activity, without zeros. @param {Record<string, number | undefined>} numbers */
 export const counted = numbers => Object.fromEntries(Object.entries(numbers)
   .filter(([, number]) => number).map(([field, after]) => [field, { after }]))
 
-// What documents about the running of a store have in common, when commands write them: work (loader/store/work.js) and
-// activity (loader/store/activity.js). A command works all the same where they cannot be written.
+// Shared by the documents that commands write about themselves: work (loader/store/work.js) and activity
+// (loader/store/activity.js). A command also works where they cannot be written.
 
 export const administrativeDefaults = {
-  timeout: 2000, // milliseconds without an answer after which a write is given up
-  old: 50 // documents of long ago that are removed at once
+  timeout: 2000, // milliseconds to wait for an answer to a write
+  old: 50 // old documents that are removed at once
 }
 
 const OFF = 2000 // milliseconds that clocks may differ: the server tells its time in whole seconds
-const EMPTY = 1 // documents of a store that nothing was loaded into: its marker
+const EMPTY = 1 // documents of an empty store: its marker
 
-/** How a request is made for such a document. */
+/** Options of a request for such a document. */
 export const asking = ({ timeout = administrativeDefaults.timeout } = {}) => ({ retries: 0, timeout })
 
-/** A store without any layer stays as it is: it is filled before it is published, and looks new until then. */
+/** Whether a store has no layer. It is filled before it is published, and must look new until then. */
 export const isEmptyStore = async (couch, options) => (await couch.info(undefined, options)).doc_count <= EMPTY
 
 /**
- * A time of this machine by the clock of the server.
+ * Converts a time of this machine to the clock of the server.
  * @param {import('./couch.js').Couch} couch @param {number} time milliseconds
  */
 export const serverTime = ({ skew }, time) => Math.abs(skew) > OFF ? time + skew : time
 
 /**
- * Removes documents of long ago, some at a time.
+ * Removes old documents, a limited number at a time.
  * @param {import('./couch.js').Couch} couch
  * @param {{startkey: string, endkey: string}} range of their ids
  * @param {(doc: any) => boolean} isOld
@@ -95,6 +95,6 @@ export const serverTime = ({ skew }, time) => Math.abs(skew) > OFF ? time + skew
  */
 export async function removeOld (couch, range, isOld, { limit = administrativeDefaults.old, options }) {
   const docs = (await couch.page({ ...range, limit, include_docs: true }, undefined, options)).map(({ doc }) => doc)
-  const gone = docs.filter(doc => doc && isOld(doc)).map(({ _id, _rev }) => ({ _id, _rev, _deleted: true }))
-  if (gone.length) await couch.bulk(gone, options)
+  const deletions = docs.filter(doc => doc && isOld(doc)).map(({ _id, _rev }) => ({ _id, _rev, _deleted: true }))
+  if (deletions.length) await couch.bulk(deletions, options)
 }

@@ -1,5 +1,5 @@
-// Which columns of a zoom hold anything, and how much. An area and a layer are both asked for what they have, and the
-// smaller of the two decides.
+// Finds the columns of a zoom that have rows in a view, and how many. Both the area and the layer limit the columns
+// that are counted: the smaller of the two decides.
 import { compareInner } from '../../core/index.js'
 import { columnsIn, zoomQuery } from '../../core/couch/queries.js'
 import { lowerBound } from '../../core/lists.js'
@@ -8,7 +8,7 @@ import { BY_TILE } from './reader.js'
 
 export const BY_AREA = '_design/versions/_view/by_area'
 
-const UNKNOWN = 1e9 // rows there may be between two spans
+const UNKNOWN = 1e9 // rows that may lie between two spans
 
 /**
  * @typedef {{view: string, count: (value: any) => number, bytes: (value: any) => number}} Index a view whose keys begin
@@ -18,7 +18,7 @@ const UNKNOWN = 1e9 // rows there may be between two spans
  * @property {number} x
  * @property {number} count rows of the view
  * @property {number} before rows of the view in the columns before it
- * @property {import('../../core/sweep.js').Run[]} [runs] rows of the map that the area touches; all unless there is one
+ * @property {import('../../core/sweep.js').Run[]} [runs] rows of the map that the area touches; all without an area
  */
 
 /** Tiles that exist now. @type {Index} */
@@ -28,7 +28,7 @@ export const heads = { view: BY_AREA, count: stats => stats.count, bytes: stats 
 export const versions = { view: BY_TILE, count: count => count, bytes: () => 0 }
 
 /**
- * The zooms that hold anything, in the order of ids.
+ * The zooms that have rows, in the order of ids.
  * @param {import('./couch.js').Couch} couch
  * @param {Index} index
  * @param {string} layer
@@ -41,9 +41,9 @@ export async function zoomsIn (couch, index, layer, { zooms, signal }) {
     .filter(({ z }) => Number.isInteger(z)).sort((a, b) => compareInner(a.z, b.z))
 }
 
-/** The columns of one zoom that hold anything and that the area touches. */
+/** The columns of one zoom that have rows and that the area touches. */
 export class Columns {
-  // each number in an array of its own: a zoom may have a million columns
+  // arrays of numbers take less memory than objects: a zoom may have a million columns
   #xs = /** @type {number[]} */ ([])
   #counts = /** @type {number[]} */ ([])
   #before = /** @type {number[]} */ ([])
@@ -59,9 +59,9 @@ export class Columns {
     const { index, layer, z, area } = this
     const { columns: limit, spans: most } = listDefaults
     const spans = (area ? spansOf(area, z) : [[0, 2 ** z - 1]]).map(([x0, x1]) => ({ prefix: [layer, z], x0, x1 }))
-    const ask = queries => couch.queries(index.view, queries, signal)
+    const runQueries = queries => couch.queries(index.view, queries, signal)
     let [sum, last] = [0, spans[0]]
-    for await (const { span, x, value } of columnsIn(ask, spans, { limit, most })) {
+    for await (const { span, x, value } of columnsIn(runQueries, spans, { limit, most })) {
       if (span !== last) sum += UNKNOWN
       last = span
       this.#xs.push(x)
@@ -72,25 +72,25 @@ export class Columns {
     return this
   }
 
-  /** Those from first to last, ascending. @returns {Generator<Column>} */
+  /** The columns from first to last, ascending. @returns {Generator<Column>} */
   * between (first = 0, last = Infinity) {
     const xs = this.#xs
-    for (let at = lowerBound(xs, first); at < xs.length && xs[at] <= last; at++) {
-      const column = { x: xs[at], count: this.#counts[at], before: this.#before[at] }
-      const runs = this.area?.column(this.z, xs[at])
+    for (let index = lowerBound(xs, first); index < xs.length && xs[index] <= last; index++) {
+      const column = { x: xs[index], count: this.#counts[index], before: this.#before[index] }
+      const runs = this.area?.column(this.z, xs[index])
       if (!runs) yield column
       else if (runs.length) yield { ...column, runs }
     }
   }
 }
 
-/** From west to east, the columns that an area may touch and what lies near, or those of its box if they are many. */
+/** Spans of the columns that an area may touch, from west to east; those of its box if the columns are too many. */
 function spansOf (area, z) {
   const spans = []
   let columns = 0
   for (const { x } of area.columns(z)) {
     const last = spans.at(-1)
-    if (last && x === last[1]) continue // touched in several places
+    if (last && x === last[1]) continue // the area touches the column in several places
     if (++columns > listDefaults.few) {
       return area.grid.ranges(area.bbox, z).map(({ x0, x1 }) => [x0, x1]).sort((a, b) => a[0] - b[0])
     }

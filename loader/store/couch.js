@@ -1,5 +1,5 @@
-// A CouchDB database as Node asks it: the client of core/couch, which sends JSON with nano and bytes with undici, takes
-// names and passwords from the URL or the environment, and has tiles as buffers.
+// A CouchDB database in Node: the client of core/couch, which sends JSON with nano and bytes with undici. It takes
+// names and passwords from the URL or the environment, and returns tiles as buffers.
 import { gunzipSync } from 'node:zlib'
 import { CouchClient, encodeId } from '../../core/couch/client.js'
 import { clientDefaults } from '../../core/couch/requests.js'
@@ -28,13 +28,13 @@ function urlOf (database) {
   return `${url.replace(/\/$/, '')}/${encodeURIComponent(db)}`
 }
 
-/** No longer than it is said to be: whoever wrote it may have said less. */
+/** Unpacks no more bytes than the document states: another program may have stated too few. */
 const inflate = (bytes, length) =>
   gunzipSync(bytes, { maxOutputLength: Math.max(1, Math.min(length, unpackDefaults.bytes)) })
 
 export class Couch extends CouchClient {
   #isPlain = false // the server is known to store tiles as they are
-  /** Whether the setting of the server says so, by content type. @type {Map<string, Promise<boolean>>} */
+  /** Whether the setting of the server can be read, by content type. @type {Map<string, Promise<boolean>>} */
   #settings = new Map()
   #authorised
   /** @type {Access | undefined} */
@@ -55,7 +55,7 @@ export class Couch extends CouchClient {
   }
 
   /**
-   * Where the database is and what opens it, for those that speak HTTP with it themselves. Never to be shown.
+   * Address and credentials of the database, for code that sends its own requests. They must never be shown.
    * @returns {Access}
    */
   get access () {
@@ -72,9 +72,9 @@ export class Couch extends CouchClient {
   }
 
   /**
-   * As CouchClient, and refuses a server that compresses tiles: their digests are then not those of their bytes, and
-   * nothing could be compared. An admin reads the setting before the first tile is written. Nobody else may read it, so
-   * the first tile that was written is looked at.
+   * As CouchClient, but refuses a server that compresses tiles: their digests would not be those of their bytes, and
+   * could not be compared. An admin reads the setting before the first write. Other users may not read it, so the first
+   * written tile is checked.
    * @param {any[]} docs @param {any} [options]
    */
   async bulk (docs, options) {
@@ -87,14 +87,14 @@ export class Couch extends CouchClient {
     if (!isReadable) {
       const qs = { rev: answers.find(({ id }) => id === probe._id)?.rev ?? probe._rev, att_encoding_info: true }
       const stored = qs.rev && await this.find({ path: encodeId(probe._id), qs, signal })
-      if (stored?._attachments?.[TILE_ATTACHMENT]?.encoding) throw this.#compressing()
+      if (stored?._attachments?.[TILE_ATTACHMENT]?.encoding) throw this.#compressionError()
       if (!stored) return answers
     }
     this.#isPlain = true
     return answers
   }
 
-  #compressing () {
+  #compressionError () {
     return new TilecouchError('TILES_COMPRESSED', { url: this.serverUrl })
   }
 
@@ -108,13 +108,13 @@ export class Couch extends CouchClient {
       return error.details?.reason === 'unknown_config_value' ? '' : undefined
     })
     if (typeof setting !== 'string') return false
-    if (compresses(setting, type)) throw this.#compressing()
+    if (compresses(setting, type)) throw this.#compressionError()
     return true
   }
 
   /**
    * Writes new revisions, in one request.
-   * @param {any[]} docs attachments with bytes in `data`; those without `_rev` are new
+   * @param {any[]} docs attachments with bytes in `data`; documents without `_rev` are new
    * @param {AbortSignal} [signal]
    */
   async write (docs, signal) {
@@ -129,32 +129,31 @@ export const compresses = (setting, type) => setting.split(',').map(entry => ent
 
 // A document that is written after its deletion begins a new history, beside the one that has ended.
 //
-// CouchDB by itself goes on with the history that ended, and still takes the attachment for one of its first revision.
-// A mirror that knows that revision, and did not hear of the deletion, is then sent the new document without its image,
-// and keeps the old one. So a second deletion is written first, which follows nothing: CouchDB continues the longest
-// history, which is that one.
+// By itself, CouchDB continues the ended history, and dates the attachment to the first revision of it. A mirror that
+// has that revision, but not the deletion, is then sent the new document without its image, and keeps the old image. So
+// a second deletion without a parent is written first. CouchDB continues the longest history, which is that one.
 
-const FEW = 10 // documents that are looked at without asking first whether anything was ever deleted
-const MOST = 16 // histories that one document is given: each is read with it for ever
+const FEW = 10 // documents that are read without a check whether the store has deletions
+const MOST = 16 // histories of a document at most: each is read with it for ever
 
 /** @param {string[]} ids of documents that are to be written anew @param {AbortSignal} [signal] */
 export async function beginAnew (couch, ids, signal) {
-  // a store in which nothing was ever deleted is filled without another look at each document
+  // without deletions in the store, no document needs to be read first
   if (!ids.length || (ids.length > FEW && !(await couch.request({ path: '', signal })).doc_del_count)) return
   const beginnings = []
   for (const [id, leaves] of await readLeaves(couch, ids, signal)) {
     if (!leaves.length || leaves.length >= MOST || !leaves.every(({ _deleted: isDeleted }) => isDeleted)) continue
     const start = Math.max(...leaves.map(({ _rev: rev }) => generation(rev))) + 1
-    // other writers write the same
+    // other writers compute the same revision
     const hash = fingerprint(`after ${leaves.map(({ _rev: rev }) => rev).sort().join(' ')}`)
     beginnings.push({ _id: id, _deleted: true, _rev: `${start}-${hash}`, _revisions: { start, ids: [hash] } })
   }
-  // one that is refused is no loss: so is what comes next
+  // refusals are ignored: the write that follows is then refused as well
   if (beginnings.length) await couch.bulk(beginnings, { newEdits: false, signal })
 }
 
-// The body of a _bulk_docs request. Bytes of attachments are turned into base64 right where they are sent from: nothing
-// is searched for quotes, which base64 has none of, and no other copy of a tile outlives a moment.
+// The body of a _bulk_docs request. Attachments are encoded as base64 right into the body: base64 needs no escaping,
+// and no other copy of a tile is kept.
 
 /**
  * @param {any[]} docs attachments with bytes in `data`, or as CouchDB takes them
@@ -169,20 +168,20 @@ export function bulkBody (docs, { newEdits = true } = {}) {
     const json = JSON.stringify(fields)
     if (!attachments) return parts.push(json)
     parts.push(`${json.slice(0, -1)}${json === '{}' ? '' : ','}"_attachments":{`)
-    Object.entries(attachments).forEach(([name, { data, ...about }], at) => {
-      const head = `${at ? ',' : ''}${JSON.stringify(name)}:`
-      if (!(data instanceof Uint8Array)) return parts.push(head + JSON.stringify({ ...about, data }))
-      const open = JSON.stringify(about)
-      parts.push(`${head}${open.slice(0, -1)}${open === '{}' ? '' : ','}"data":"`, toBuffer(data), '"}')
+    Object.entries(attachments).forEach(([name, { data, ...about }], position) => {
+      const key = `${position ? ',' : ''}${JSON.stringify(name)}:`
+      if (!(data instanceof Uint8Array)) return parts.push(key + JSON.stringify({ ...about, data }))
+      const stub = JSON.stringify(about)
+      parts.push(`${key}${stub.slice(0, -1)}${stub === '{}' ? '' : ','}"data":"`, toBuffer(data), '"}')
     })
     parts.push('}}')
   })
   parts.push(']}')
   const sizeOf = part => typeof part === 'string' ? Buffer.byteLength(part) : 4 * Math.ceil(part.length / 3)
   const body = Buffer.allocUnsafeSlow(parts.reduce((sum, part) => sum + sizeOf(part), 0))
-  let at = 0
+  let end = 0
   for (const part of parts) {
-    at += typeof part === 'string' ? body.write(part, at) : body.write(part.toString('base64'), at, 'latin1')
+    end += typeof part === 'string' ? body.write(part, end) : body.write(part.toString('base64'), end, 'latin1')
   }
   return body
 }

@@ -1,5 +1,5 @@
-// How many tiles and bytes a list would give, for progress and estimates. What is now is summed by the index, which
-// costs what the columns of the area cost, and not its tiles; what was then has to be listed.
+// Counts the tiles and bytes of a list, for progress and estimates. The index sums the newest versions: the cost grows
+// with the columns of the area, not with its tiles. Older states must be listed.
 import { chunks } from '../../core/lists.js'
 import { heads } from './columns.js'
 import { childSignal } from './follow.js'
@@ -61,13 +61,13 @@ async function addArea (reader, columns, add) {
   }
 }
 
-// What a layer holds, from reduces alone: the cost does not grow with the number of tiles.
+// Statistics of a layer, from reduces alone: the cost does not grow with the number of tiles.
 
 export const BY_ZOOM = '_design/versions/_view/by_zoom'
 
 /**
- * As core/store/layer-stats.js counts, with times as text. bounds: of the tiles that exist now, as a load writes them
- * into the layer
+ * The counts of core/store/layer-stats.js, with times as text. bounds: of the tiles that exist now, as a load writes
+ * them into the layer
  * @typedef {Omit<import('../../core/store/layer-stats.js').Counts, 'first' | 'last'> &
  *   {first: string | null, last: string | null, bounds: import('../../core/grid.js').Bbox | null}} Stats
  */

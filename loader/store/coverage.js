@@ -1,5 +1,5 @@
-// What editions looked at, read from their manifests: the tiles and the box of one edition, when a view of the map was
-// looked at, and when a version was confirmed.
+// Reads from manifests what editions covered: the tiles and the box of one edition, the times of editions that checked
+// a view of the map, and when a version was confirmed.
 import { takesOut } from '../../core/store/statements.js'
 import { pMapIterable } from 'p-map'
 import { areaFrom, asOf, endOf, parseArea, startOf, tileId } from '../../core/index.js'
@@ -10,7 +10,7 @@ import { versionIn } from '../../core/store/plan.js'
 import { firstTileOf, placesIn } from '../../core/store/blocks.js'
 import { layerGrid } from './layers.js'
 
-const PAGE = 500 // blocks whose sizes are asked for together
+const PAGE = 500 // blocks a request, to sum their sizes
 const READ_AHEAD = 8 // blocks
 
 /**
@@ -21,10 +21,9 @@ const READ_AHEAD = 8 // blocks
  * @property {string} layer
  * @property {string} time
  * @property {boolean} complete all other tiles of `area` and `zooms` are gone
- * @property {Record<string, any>} [area] of a complete one that has not the whole layer
+ * @property {Record<string, any>} [area] of a complete edition that has only a part of the layer
  * @property {import('../../core/grid.js').Zooms} [zooms]
- * @property {string[]} roots of its manifests; none while it is being loaded, or where it was loaded before there were
- *   manifests
+ * @property {string[]} roots of its manifests; none during the load, or if the edition is older than manifests
  * @property {number} tiles that it named
  * @property {number} blocks of 64 x 64 tiles in which they lie
  * @property {import('../../core/grid.js').Bbox} [bounds]
@@ -34,17 +33,17 @@ const READ_AHEAD = 8 // blocks
  */
 
 /**
- * What an edition covered.
- * @param {string} time a partial one may name the only edition of its period
+ * Describes what an edition covered.
+ * @param {string} time a partial time may name the only edition of its period
  * @returns {Promise<Coverage>}
  */
 export async function editionCoverage (statements, editions, time) {
   const edition = editionAt(statements.layer, editions, time)
   await statements.refresh()
   const manifests = statements.manifests.filter(manifest => manifest.time === edition.time)
-  const whole = manifests.findLast(({ complete }) => complete)
+  const completeManifest = manifests.findLast(({ complete }) => complete)
   const grid = await layerGrid(statements.couch, statements.layer)
-  const all = new Extent(grid)
+  const wholeExtent = new Extent(grid)
   const zooms = new Map()
   for await (const { place, names } of placesOf(statements, manifests)) {
     const tiles = new Map()
@@ -57,7 +56,7 @@ export async function editionCoverage (statements, editions, time) {
     zooms.set(z, entry)
     entry.tiles += tiles.size
     entry.blocks++
-    for (const { x, y } of tiles.values()) for (const extent of [entry.extent, all]) extent.add(z, x, y)
+    for (const { x, y } of tiles.values()) for (const extent of [entry.extent, wholeExtent]) extent.add(z, x, y)
   }
   const byZoom = [...zooms.values()].sort((a, b) => a.z - b.z)
     .map(({ extent, ...entry }) => ({ ...entry, bounds: extent.bounds }))
@@ -66,13 +65,13 @@ export async function editionCoverage (statements, editions, time) {
   return {
     layer: statements.layer,
     time: edition.time,
-    complete: Boolean(whole),
-    ...(whole?.area && { area: whole.area }),
-    ...(whole?.zooms && { zooms: whole.zooms }),
+    complete: Boolean(completeManifest),
+    ...(completeManifest?.area && { area: completeManifest.area }),
+    ...(completeManifest?.zooms && { zooms: completeManifest.zooms }),
     roots: manifests.map(({ root }) => root),
     tiles: sum('tiles'),
     blocks: sum('blocks'),
-    ...(byZoom.length && { bounds: all.bounds }),
+    ...(byZoom.length && { bounds: wholeExtent.bounds }),
     byZoom,
     ...(created !== undefined && { changed: created + advanced + backfilled, unchanged })
   }
@@ -80,13 +79,13 @@ export async function editionCoverage (statements, editions, time) {
 
 function editionAt (layer, editions, time) {
   const [start, end] = [startOf(time), endOf(time)]
-  const within = editions.filter(edition => edition.time >= start && edition.time <= end)
-  const match = within.find(edition => edition.time === start) ?? (within.length === 1 ? within[0] : undefined)
-  if (!match) throw new TilecouchError('NO_EDITION', { layer, time, others: within.map(edition => edition.time) })
+  const inPeriod = editions.filter(edition => edition.time >= start && edition.time <= end)
+  const match = inPeriod.find(edition => edition.time === start) ?? (inPeriod.length === 1 ? inPeriod[0] : undefined)
+  if (!match) throw new TilecouchError('NO_EDITION', { layer, time, others: inPeriod.map(edition => edition.time) })
   return match
 }
 
-/** The places at which some manifests have blocks, with those blocks. */
+/** Gives each place at which any of the manifests has blocks, with these blocks. */
 async function * placesOf (statements, manifests) {
   const places = new Map()
   for (const manifest of manifests) {
@@ -101,7 +100,7 @@ async function * placesOf (statements, manifests) {
   }, { concurrency: READ_AHEAD })
 }
 
-/** The tiles of a block, without those that were removed. */
+/** The tiles of a block, without removed ones. */
 function tilesIn (statements, { time, run }, place, block) {
   const { layer, removals } = statements
   const isRemoved = ({ z, x, y }) => removals.length > 0 && statements.isRemoved(tileId(layer, z, x, y), time, run)
@@ -109,7 +108,7 @@ function tilesIn (statements, { time, run }, place, block) {
 }
 
 /**
- * How many manifests a layer has, and what their blocks take.
+ * Counts the manifests of a layer, their blocks and the bytes of these.
  * @returns {Promise<{count: number, blocks: number, bytes: number}>}
  */
 export async function manifestTotals (couch, statements) {
@@ -125,21 +124,21 @@ export async function manifestTotals (couch, statements) {
 }
 
 /**
- * The times of editions that looked at anything in a view of the map, or in the layer, changed or not.
+ * The times of editions that checked any tile in a view of the map, or in the layer, whether it had changed or not.
  * @param {LayerStatements} statements
  * @param {{bbox?: import('../../core/grid.js').Bbox, z?: number}} view
- * @param {Set<string>} [known] times that need not be looked at
+ * @param {Set<string>} [skippedTimes]
  * @returns {Promise<string[]>}
  */
-export async function timesLooked (statements, { bbox, z }, known = new Set()) {
+export async function timesLooked (statements, { bbox, z }, skippedTimes = new Set()) {
   await statements.refresh()
   const area = bbox && parseArea({ bbox, grid: await layerGrid(statements.couch, statements.layer) })
   const times = new Set()
   for (const manifest of statements.manifests) {
     const { time } = manifest
-    if (known.has(time) || times.has(time)) continue
-    const isOfAll = removal => !removal.area && !removal.tiles && !removal.zooms
-    if (statements.removals.some(removal => isOfAll(removal) && takesOut(removal, time, manifest.run))) continue
+    if (skippedTimes.has(time) || times.has(time)) continue
+    const isOfWholeLayer = removal => !removal.area && !removal.tiles && !removal.zooms
+    if (statements.removals.some(removal => isOfWholeLayer(removal) && takesOut(removal, time, manifest.run))) continue
     if (await hasLooked(statements, manifest, area, z)) times.add(time)
   }
   return [...times]
@@ -148,22 +147,22 @@ export async function timesLooked (statements, { bbox, z }, known = new Set()) {
 /** @param {import('../../core/area.js').Area | undefined} area in the grid of the layer */
 async function hasLooked (statements, manifest, area, z) {
   if (z === undefined) return true
-  const isZoom = !manifest.zooms || (z >= manifest.zooms.min && z <= manifest.zooms.max)
-  if (manifest.complete && isZoom && touches(manifest.area, area?.bbox, z)) return true
-  const isIn = ({ x, y }) => !area || area.has(z, x, y)
+  const hasZoom = !manifest.zooms || (z >= manifest.zooms.min && z <= manifest.zooms.max)
+  if (manifest.complete && hasZoom && touches(manifest.area, area?.bbox, z)) return true
+  const isInArea = ({ x, y }) => !area || area.has(z, x, y)
   const places = area
     ? namesIn(statements, manifest, z, area.grid.ranges(area.bbox, z))
     : namesOf(statements, manifest, z)
   for await (const [place, names] of places) {
     for (const name of names) {
-      if (tilesIn(statements, manifest, place, await statements.block(place, name)).some(isIn)) return true
+      if (tilesIn(statements, manifest, place, await statements.block(place, name)).some(isInArea)) return true
     }
   }
   return false
 }
 
 /**
- * Blocks of a view: no more of a long manifest is read than what tells of them.
+ * Names of the blocks of a view, by place. Of a long manifest, only the needed parts are read.
  * @returns {AsyncGenerator<[string, string[]]>}
  */
 async function * namesIn (statements, manifest, z, ranges) {
@@ -172,9 +171,9 @@ async function * namesIn (statements, manifest, z, ranges) {
   }
 }
 
-/** Blocks of a zoom. @returns {AsyncGenerator<[string, string[]]>} */
+/** Names of the blocks of a zoom, by place. @returns {AsyncGenerator<[string, string[]]>} */
 async function * namesOf (statements, manifest, z) {
-  const blocks = await statements.blocksOf(manifest).catch(ignoring('NOT_FOUND')) // a part of it has not come yet
+  const blocks = await statements.blocksOf(manifest).catch(ignoring('NOT_FOUND')) // a part is not replicated yet
   yield * Object.entries(blocks ?? {}).filter(([place]) => place.startsWith(`${z}:`))
 }
 
@@ -185,30 +184,31 @@ function touches (area, bbox, z) {
 }
 
 /**
- * When each version of a tile was last confirmed after its own time: by an edition that looked at it, by a single
- * write, or by an upstream that had nothing new.
+ * Finds when each version of a tile was last confirmed after its own time: by an edition, a single write or an
+ * upstream.
  * @param {{time: string}[]} versions of one tile, oldest first
  * @param {any[]} docs their documents
  * @param {import('../../core/store/plan.js').Known} known
  * @param {string} until
- * @returns {Map<string, string>} time of a version -> when
+ * @returns {Map<string, string>} time of a version -> time of its last confirmation
  */
 export function checkedAt (versions, docs, { statements, isRemoved: isTakenOut }, until) {
   const stored = docs.map(versionIn)
-  const contents = new Map(stored.map(({ id, content }) => [id, content]))
-  const seen = stored.flatMap(version => version.seen.map(([time, run]) => ({ time, run, content: version.content })))
+  const contentById = new Map(stored.map(({ id, content }) => [id, content]))
+  const storedStatements = stored.flatMap(version =>
+    version.seen.map(([time, run]) => ({ time, run, content: version.content })))
   const checked = new Map()
-  for (const { time, run, content } of [...statements, ...seen]) {
+  for (const { time, run, content } of [...statements, ...storedStatements]) {
     if (time > until) continue
     const shown = /** @type {any} */ (asOf(versions, time))
-    if (!shown || shown.time === time || contents.get(shown.id) !== content || isTakenOut(time, run)) continue
+    if (!shown || shown.time === time || contentById.get(shown.id) !== content || isTakenOut(time, run)) continue
     if (time > (checked.get(shown.time) ?? '')) checked.set(shown.time, time)
   }
   return checked
 }
 
 /**
- * Since when a tile shows what it shows, and when that was confirmed.
+ * Since when a tile has shown its present content, and when that was last confirmed.
  * @param {import('./reader.js').StoredVersion[]} versions oldest first
  */
 export function shownSince (versions) {

@@ -1,4 +1,4 @@
-// The source of design functions: as files that others include, and as query servers take them.
+// Reads the source of design functions, with the modules that they include, as query servers take it.
 import { existsSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -12,7 +12,7 @@ const CODE = /^ *\/\/ !code (\S+)$/gm
 /**
  * A design function with modules inside: a line `// !code core/style.js` becomes the code of that file, which imports
  * nothing. So does couchapp.
- * @param {string} text @param {string} file that it is of @param {string} top folder that the names are in
+ * @param {string} text @param {string} file of the function @param {string} top folder of the modules
  */
 export function withModules (text, file, top = root) {
   const refuse = why => {

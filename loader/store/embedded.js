@@ -8,7 +8,7 @@ import { isHere } from '../formats/system.js'
 const MOST = 4096 // bytes of a file
 const PASSWORD = /^[\w-]{16,200}$/
 
-/** The name of the admin that a store makes for itself. */
+/** The name of the admin that an embedded store creates. */
 export const ADMIN = 'admin'
 
 /** The file with its password. */
@@ -27,7 +27,7 @@ export function readPassword (dir) {
 /** Proves that a server knows the secret, without sending it. */
 export const proofOf = (secret, challenge) => createHmac('sha256', secret).update(challenge).digest('base64url')
 
-/** @param {string} [password] none: without a name */
+/** Adds name and password of the admin to a URL. @param {string} [password] without it, no name is added */
 export const asAdmin = (url, password) => password === undefined ? url : url.replace('//', `//${ADMIN}:${password}@`)
 
 /**
@@ -38,13 +38,13 @@ export async function findEmbedded (dir) {
   try {
     const { url: written, secret, hasAdmin } = JSON.parse(read(join(dir, 'server.json')))
     const { protocol, hostname, origin: url } = new URL(written)
-    // without its own admin there is no name to use here: that of the environment belongs to another server
+    // without its own admin, the store has no name to use: the name in the environment belongs to another server
     if (!hasAdmin || protocol !== 'http:' || !isHere(hostname)) return null
     const challenge = randomBytes(24).toString('base64url')
     const signal = AbortSignal.timeout(2000)
     const answer = await fetch(`${url}/?challenge=${challenge}`, { redirect: 'error', signal })
     const { proof } = /** @type {any} */ (await answer.json())
-    // by now a server of somebody else may have the port, waiting for a password
+    // a server of another user may have taken the port, to receive the password
     const [receivedProof, expectedProof] = [Buffer.from(String(proof)), Buffer.from(proofOf(secret, challenge))]
     if (receivedProof.length !== expectedProof.length || !timingSafeEqual(receivedProof, expectedProof)) return null
     return asAdmin(url, readPassword(dir))

@@ -1,5 +1,5 @@
-// Sends one HTTP request and collects the bytes of its answer. Fetch and the streams of undici cost as much as the
-// tiles of a small answer, since CouchDB sends a dozen pieces for each tile: its dispatcher just hands over the pieces.
+// Sends one HTTP request and collects the bytes of its answer. It uses the dispatcher of undici, which only hands over
+// the pieces. CouchDB sends a dozen for each tile, so fetch or streams would cost as much as the tiles.
 import nano from 'nano'
 import { Agent } from 'undici'
 import { raceAbort } from '../../core/promises.js'
@@ -74,8 +74,8 @@ const collect = (request, options) => new Promise((resolve, reject) => {
   })
 })
 
-// JSON requests of Node, sent by nano. nano ends the process when an answer breaks off while nano reads it, and answers
-// '' for JSON that is cut off. So it gets whole answers only: an interceptor of the agent collects their pieces first.
+// JSON requests of Node, sent by nano. nano ends the process if an answer breaks off, and returns '' for truncated
+// JSON. So it gets only whole answers: an interceptor of the agent collects their pieces first.
 
 /** @type {import('../../core/couch/client.js').Exchange} */
 export async function jsonExchange (request) {
@@ -98,7 +98,7 @@ export async function jsonExchange (request) {
     const isValue = typeof json === 'object' && !Buffer.isBuffer(json) // nano parses by the content type
     return { .../** @type {WholeAnswer} */ (await answer), ...(isValue && { json }) }
   } catch (error) {
-    // the error of nano holds the request: of an answer, the status and the bytes say all
+    // the error of nano contains the request: the status and the bytes of the answer are enough
     if (answer) return answer
     throw error
   }
@@ -110,10 +110,10 @@ function bytesOf (body) {
   return typeof body === 'string' ? Buffer.from(body) : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
 }
 
-/** Stands for the connection of an answer that is complete: nothing of it is to be paused. */
+/** Stands for the connection of a complete answer, which cannot be paused. */
 const WHOLE = { pause () {}, resume () {}, abort () {} }
 
-/** Gives nano an answer when all of it is there. @param {Promise<WholeAnswer>} answer */
+/** Gives nano an answer when it is complete. @param {Promise<WholeAnswer>} answer */
 async function handOver (answer, handler) {
   try {
     const { status, reason, fields, bytes } = await answer

@@ -1,5 +1,5 @@
-// Extends heads that are still what their upstream has: only `expires` and `origin` change. A conflict means that
-// somebody else wrote the head meanwhile; it is left alone then.
+// Extends heads that their upstream has confirmed: only `expires` and `origin` change. After a conflict the head stays
+// as it is: another program wrote it meanwhile.
 import { isDeepStrictEqual } from 'node:util'
 import { chunks } from '../../core/lists.js'
 import { isExactTime, parseTileId } from '../../core/index.js'
@@ -10,13 +10,13 @@ const CHUNK = 500 // heads a request
 /**
  * @typedef {object} Extension
  * @property {string} id of a head
- * @property {string} [rev] the revision that was looked at; any, unless given
- * @property {string | null} [expires] exact time; null: never by itself; as it was, unless given
- * @property {Record<string, any>} [origin] as it was, unless given
+ * @property {string} [rev] the revision that was read; any revision unless given
+ * @property {string | null} [expires] exact time; null: removes it; unchanged unless given
+ * @property {Record<string, any>} [origin] unchanged unless given
  *
  * @typedef {object} ExtendSummary
  * @property {Map<string, string>} extended id -> the revision it has now
- * @property {string[]} changed ids of heads that somebody else wrote or removed meanwhile: left alone
+ * @property {string[]} changed ids of heads that another program wrote or removed meanwhile: they stay as they are
  */
 
 /**
@@ -33,30 +33,30 @@ export async function extendHeads (couch, extensions, { signal } = {}) {
   }
   const summary = { extended: new Map(), changed: [] }
   for (const chunk of chunks(extensions, CHUNK)) {
-    await extendSome(couch, chunk, summary, signal)
+    await extendChunk(couch, chunk, summary, signal)
   }
   return summary
 }
 
-async function extendSome (couch, extensions, { extended, changed }, signal) {
+async function extendChunk (couch, extensions, { extended, changed }, signal) {
   const rows = await couch.docs(extensions.map(({ id }) => id), { signal })
   const docs = []
   extensions.forEach((extension, index) => {
     const stored = rows[index].doc
     const { id } = extension
     if (!stored || (extension.rev && stored._rev !== extension.rev)) return changed.push(id)
-    const doc = changedBy(stored, extension)
+    const doc = extendedDoc(stored, extension)
     if (isDeepStrictEqual(doc, stored)) extended.set(id, stored._rev)
     else docs.push(doc)
   })
-  // attachments stay where they are: the documents hold stubs
+  // the attachments stay: the documents have stubs
   for (const [id, rev] of await couch.writeAll(docs, signal)) {
     if (rev) extended.set(id, rev)
-    else changed.push(id) // also of an earlier try that got through without an answer
+    else changed.push(id) // also if an earlier try was stored without an answer
   }
 }
 
-function changedBy (stored, { expires, origin }) {
+function extendedDoc (stored, { expires, origin }) {
   const { _revisions, _conflicts, ...doc } = stored
   if (expires) doc.expires = expires
   else if (expires === null) delete doc.expires

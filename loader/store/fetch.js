@@ -1,4 +1,4 @@
-// The bytes and digests of what was listed: a few bulk reads on their way, in the order of the list, in bounded memory.
+// Reads the bytes and digests of listed versions, in the order of the list: a few bulk reads in flight, bounded memory.
 import { pMapIterable } from 'p-map'
 import { versionId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
@@ -9,7 +9,7 @@ import { describe, withBytes } from './reader.js'
 export const fetchDefaults = {
   batch: 100, // documents a request
   batchBytes: 1e6, // bytes of tiles a request, unless one tile has more
-  concurrency: 4 // requests on their way
+  concurrency: 4 // requests in flight
 }
 
 const PAGE = 500 // documents a request, without bytes
@@ -18,12 +18,12 @@ const PAGE = 500 // documents a request, without bytes
 /** @typedef {import('./reader.js').StoredVersion & {bytes: Buffer}} Fetched */
 
 /**
- * What was listed, with its bytes, in the same order. What is gone has none and is given as it was listed.
+ * Reads the bytes of listed versions and returns them in the same order. Versions without bytes are left out.
  * @template {Listed} T
  * @param {import('./couch.js').Couch} couch
  * @param {Iterable<T> | AsyncIterable<T>} listed
- * @param {{signal?: AbortSignal, concurrency?: number, onMissing?: (listed: T) => void}} [options] onMissing: told of
- *   what is not there any more
+ * @param {{signal?: AbortSignal, concurrency?: number, onMissing?: (listed: T) => void}} [options] onMissing: called
+ *   for each version that has no bytes or no longer exists
  * @returns {AsyncGenerator<T & Fetched>}
  */
 export async function * fetchListed (couch, listed, { signal, concurrency, onMissing } = {}) {
@@ -32,13 +32,13 @@ export async function * fetchListed (couch, listed, { signal, concurrency, onMis
   try {
     const answers = pMapIterable(batchesOf(listed, { most, bytes }), async batch => {
       const tiles = await readBytesOf(couch, batch, { signal: ownSignal })
-      return batch.map((one, index) => ({ one, version: tiles[index] }))
+      return batch.map((entry, index) => ({ entry, version: tiles[index] }))
     }, { concurrency: concurrency ?? fetchDefaults.concurrency })
     for await (const answer of answers) {
-      for (const { one, version } of answer) {
+      for (const { entry, version } of answer) {
         if (signal?.aborted) throw new TilecouchError('ABORTED')
-        if (version) yield /** @type {any} */ (Object.assign({}, one, version))
-        else onMissing?.(one)
+        if (version) yield /** @type {any} */ (Object.assign({}, entry, version))
+        else onMissing?.(entry)
       }
     }
   } finally {
@@ -47,7 +47,7 @@ export async function * fetchListed (couch, listed, { signal, concurrency, onMis
 }
 
 /**
- * One bulk read: what was listed, also if it has moved since.
+ * Reads listed versions in one bulk request, also those that have moved to the past since.
  * @param {import('./couch.js').Couch} couch
  * @param {Listed[]} listed
  * @param {{signal?: AbortSignal}} [options]
@@ -56,12 +56,13 @@ export async function * fetchListed (couch, listed, { signal, concurrency, onMis
 export async function readBytesOf (couch, listed, { signal } = {}) {
   const rows = await couch.docs(listed.map(({ id }) => id), { attachments: true, signal })
   const versions = rows.map(({ doc }, index) => isListed(doc, listed[index]) ? withBytes(doc) : undefined)
-  // what was a head when it was listed and has another time now has moved to the past
-  const moved = [...listed.keys()].filter(at => !versions[at] && listed[at].time && !listed[at].id.includes('@'))
+  // if a listed head has another time now, the listed version has moved to the past
+  const moved = [...listed.keys()].filter(index =>
+    !versions[index] && listed[index].time && !listed[index].id.includes('@'))
   if (moved.length) {
-    const ids = moved.map(at => listed[at]).map(({ layer, z, x, y, time }) => versionId(layer, z, x, y, time))
+    const ids = moved.map(index => listed[index]).map(({ layer, z, x, y, time }) => versionId(layer, z, x, y, time))
     const copies = await couch.docs(ids, { attachments: true, signal })
-    copies.forEach(({ doc }, at) => { if (doc && withBytes(doc).bytes) versions[moved[at]] = withBytes(doc) })
+    copies.forEach(({ doc }, index) => { if (doc && withBytes(doc).bytes) versions[moved[index]] = withBytes(doc) })
   }
   return /** @type {any} */ (versions)
 }
@@ -70,36 +71,36 @@ export async function readBytesOf (couch, listed, { signal } = {}) {
 const isListed = (doc, { time }) => Boolean(doc?._attachments?.tile) && (time === undefined || doc.time === time)
 
 /**
- * Documents by their ids, without bytes. What is not there is not in the answer.
+ * Reads versions by their ids, without bytes. Missing ones are not in the map.
  * @param {import('./couch.js').Couch} couch
  * @param {Iterable<string>} ids
  * @param {{signal?: AbortSignal}} [options]
  * @returns {Promise<Map<string, import('./reader.js').StoredVersion>>}
  */
 export async function versionsById (couch, ids, { signal } = {}) {
-  const all = [...ids]
+  const idList = [...ids]
   const versions = new Map()
-  for (const chunk of chunks(all, PAGE)) {
+  for (const chunk of chunks(idList, PAGE)) {
     const rows = await couch.docs(chunk, { signal })
     for (const { id, doc } of rows) if (doc?.type === 'tile') versions.set(id, describe(doc))
   }
   return versions
 }
 
-// The digests of what was listed: an index knows times and sizes, and a version is its time and its bytes.
+// Digests of listed versions: the index has only times and sizes.
 
 /**
  * @param {import('./index.js').Store} store
  * @param {any[]} entries listed
  * @param {AbortSignal} [signal]
- * @returns {Promise<Map<any, string | undefined>>} nothing for what is nowhere any more
+ * @returns {Promise<Map<any, string | undefined>>} without versions that no longer exist
  */
 export async function digestsOf (store, entries, signal) {
   const digests = new Map()
-  const lookUp = async (some, idOf) => {
-    if (!some.length) return
-    const versions = await store.versionsById(some.map(idOf), { signal })
-    for (const entry of some) {
+  const lookUp = async (batch, idOf) => {
+    if (!batch.length) return
+    const versions = await store.versionsById(batch.map(idOf), { signal })
+    for (const entry of batch) {
       const version = versions.get(idOf(entry))
       if (version && version.time === entry.time) digests.set(entry, version.digest)
     }

@@ -1,5 +1,5 @@
-// Follows the changes of a store, over any number of interruptions, so that what is kept in memory stays true. Tells
-// when changes may have been missed.
+// Follows the change feed of a store across interruptions, so that data in memory stays correct. Reports when changes
+// may have been missed.
 import { setMaxListeners } from 'node:events'
 import { TilecouchError } from '../errors.js'
 import { canContinue, feedPosition, sequenceNumber } from '../../core/feed-position.js'
@@ -7,11 +7,11 @@ import { pause, timeoutSignal } from '../../core/promises.js'
 import { readFeed } from '../../core/couch/feed.js'
 
 export const followDefaults = {
-  heartbeat: 1000, // milliseconds between two signs of life that CouchDB is asked for
-  silence: 5000, // milliseconds without one after which a connection is taken for dead
+  heartbeat: 1000, // milliseconds between two heartbeats, requested from CouchDB
+  silence: 5000, // milliseconds without any byte after which a connection counts as dead
   poll: 20000, // milliseconds a long poll waits for a change
-  renew: 30000, // milliseconds a connection is used: the next one begins with a look whether the store was purged
-  silentTries: 2, // continuous feeds in a row without a byte, after which long polls are used: a proxy collects answers
+  renew: 30000, // milliseconds a connection is used; before the next one, the purges of the store are checked
+  silentTries: 2, // continuous feeds in a row without a byte, before long polls are used: a proxy may buffer answers
   firstDelay: 100, // milliseconds before the first new try, doubled each time
   longestDelay: 5000 // milliseconds between two tries at most
 }
@@ -19,26 +19,26 @@ export const followDefaults = {
 /**
  * @typedef {object} FollowerState
  * @property {'starting' | 'following' | 'away' | 'closed'} state
- * @property {boolean} up changes are heard
- * @property {number} lag seconds since the store was last heard of
+ * @property {boolean} up changes arrive
+ * @property {number} lag seconds since the store last answered
  * @property {'continuous' | 'longpoll'} feed
  * @property {string | undefined} since
  * @property {number} changes in all
  * @property {number} connections in all
  * @property {number} resets times when changes may have been missed
- * @property {string | undefined} error code of what keeps it away
+ * @property {string | undefined} error code of the error that keeps it away
  */
 
 /** @typedef {import('../../core/feed-position.js').FeedPosition} FeedPosition */
 
 export class Follower {
   #stop = new AbortController()
-  /** @type {string | number | undefined} all changes up to here were reported; undefined: nothing can be trusted */
+  /** @type {string | number | undefined} all changes up to here were reported; undefined: nothing may be kept */
   #since
   #identity = '' // of the database, not of its name
-  #purged = /** @type {string | undefined} */ (undefined) // how often the database was
+  #purged = /** @type {string | undefined} */ (undefined) // number of purges of the database
   #heard = Date.now()
-  #hasHeard = /** @type {boolean | undefined} */ (undefined) // anything over this connection; undefined: there is none
+  #hasHeard = /** @type {boolean | undefined} */ (undefined) // any byte of this connection; undefined: no connection
   #state = /** @type {FollowerState['state']} */ ('starting')
   #feed = /** @type {FollowerState['feed']} */ ('continuous')
   #silent = 0
@@ -50,8 +50,8 @@ export class Follower {
    * @param {import('./index.js').Store} store
    * @param {object} options
    * @param {(change: {id: string, rev: string, deleted: boolean}) => void} options.onChange
-   * @param {() => void} options.onReset whatever is kept may be wrong: another database, or changes that were missed
-   * @param {FeedPosition} [options.position] to go on from, instead of from now; nothing is reset if that is possible
+   * @param {() => void} options.onReset all kept data may be wrong: another database, or missed changes
+   * @param {FeedPosition} [options.position] start here instead of at the present; no reset if that is possible
    * @param {any} [options.log]
    * @param {Partial<typeof followDefaults>} [options.limits]
    */
@@ -66,7 +66,7 @@ export class Follower {
     this.limits = { ...followDefaults, ...limits }
   }
 
-  /** Resolves when changes are followed from some moment on, or when the first try has failed; more tries follow. */
+  /** Resolves when the follower knows its position, or when the first try has failed. More tries follow. */
   start () {
     return new Promise(resolve => {
       if (!this.#running) this.#running = this.#run(() => resolve(undefined)) // it never rejects
@@ -79,12 +79,12 @@ export class Follower {
     this.#state = 'closed'
   }
 
-  /** Whether what is read from now on may be kept: every later change of it will be reported. */
+  /** Whether documents read from now on may be kept: every later change of them will be reported. */
   get isAnchored () {
     return this.#since !== undefined
   }
 
-  /** Up to where all changes were reported, if that is known. @returns {FeedPosition | undefined} */
+  /** The position up to which all changes were reported, if known. @returns {FeedPosition | undefined} */
   get position () {
     if (this.#since === undefined) return undefined
     const purged = this.#purged
@@ -118,7 +118,7 @@ export class Follower {
         onFirst()
       }
       attempt = this.#hasHeard ? 0 : attempt + 1
-      // also after a feed that ended well: one that ends at once, time and again, must not be asked for without a pause
+      // also after a feed that ended normally: a feed that always ends at once must not be requested without a pause
       if (this.#feed === 'continuous' || attempt) await this.#pause(attempt)
     }
     onFirst()
@@ -130,26 +130,25 @@ export class Follower {
     return pause(delay * (0.5 + Math.random() / 2), this.#stop.signal)
   }
 
-  /** Makes sure that what is followed is still the database it was, and finds where to begin. */
+  /** Checks that the database is still the same one, and finds the position to start from. */
   async #anchor () {
-    const asking = { path: '', retries: 0, timeout: this.limits.silence, signal: this.#stop.signal }
-    const position = feedPosition(await this.couch.request(asking))
+    const request = { path: '', retries: 0, timeout: this.limits.silence, signal: this.#stop.signal }
+    const position = feedPosition(await this.couch.request(request))
     if (this.position && !canContinue(this.position, position)) {
-      // no feed tells what was purged
+      // the feed does not report purges
       const isPurged = canContinue({ ...this.position, purged: undefined }, position)
       this.#drop(isPurged ? 'the store was purged meanwhile' : 'the store is another one')
     }
     this.#identity = position.identity
     this.#purged = position.purged
     if (this.#since === undefined) {
-      // the position first: what is kept after the reset is newer than that, and what was being read before it is not
-      // kept
+      // set the position before the reset: documents kept after the reset are newer, and reads in progress are dropped
       this.#since = position.since
       this.onReset()
     }
   }
 
-  /** Changes may have been missed: nothing may be kept until there is a new position to follow from. */
+  /** Changes may have been missed: nothing may be kept until there is a new position. */
   #drop (why) {
     this.#since = undefined
     this.#counts.resets++
@@ -158,36 +157,36 @@ export class Follower {
   }
 
   async #listen () {
-    const continuous = this.#feed === 'continuous'
+    const isContinuous = this.#feed === 'continuous'
     const { heartbeat, silence, poll, renew } = this.limits
-    const turn = timeoutSignal(renew, this.#stop.signal)
+    const timeLimit = timeoutSignal(renew, this.#stop.signal)
     this.#counts.connections++
     this.#hasHeard = false
-    if (!continuous) this.#sign() // the next one may be the answer
+    if (!isContinuous) this.#sign() // a long poll sends nothing before its answer
     try {
       const last = await readFeed(this.couch, {
-        query: { feed: this.#feed, since: this.#since, ...(continuous ? { heartbeat } : { timeout: poll }) },
-        silence: continuous ? silence : poll + silence,
-        signal: turn.signal,
+        query: { feed: this.#feed, since: this.#since, ...(isContinuous ? { heartbeat } : { timeout: poll }) },
+        silence: isContinuous ? silence : poll + silence,
+        signal: timeLimit.signal,
         onSign: () => {
           this.#silent = 0
           this.#hasHeard = true
           this.#sign()
         },
-        onChange: change => this.#take(change)
+        onChange: change => this.#handleChange(change)
       })
       if (last !== undefined) this.#since = last
     } catch (error) {
-      if (!turn.isOver || error.code !== 'ABORTED') throw error
+      if (!timeLimit.isOver || error.code !== 'ABORTED') throw error
     } finally {
-      turn.end()
+      timeLimit.end()
     }
   }
 
   /** @param {import('../../core/couch/feed.js').Change} change */
-  #take ({ id, changes, deleted = false, seq }) {
+  #handleChange ({ id, changes, deleted = false, seq }) {
     if (seq !== null && seq !== undefined) {
-      // changes that were reported before: the store does not know the position, and begins somewhere else
+      // these changes were reported before: the store does not know the position, and started elsewhere
       if (!(sequenceNumber(seq) > sequenceNumber(this.#since))) {
         const why = `the feed has begun again at ${sequenceNumber(seq)}`
         this.#drop(why)
@@ -221,7 +220,7 @@ export class Follower {
   }
 }
 
-/** Why the position in the feed is of no use after an error. @returns {string | undefined} */
+/** Why the position in the feed cannot be used after an error. @returns {string | undefined} */
 function dropReason ({ code, details }) {
   if (!code) return 'a change could not be handled'
   if (code === 'DATABASE_NOT_FOUND') return 'there is no such database'
@@ -229,10 +228,10 @@ function dropReason ({ code, details }) {
   return isUnknown ? 'the store does not know the position in its feed' : undefined
 }
 
-// A signal that follows another one and can be aborted alone: to stop requests whose answers are no longer needed. Any
+// A signal that follows another one and can be aborted alone, to stop requests whose answers are no longer needed. Any
 // number of requests may listen to it without a warning.
 
-/** @returns {{signal: AbortSignal, end: () => void}} end: to be called when all is done; stops what still goes on */
+/** @returns {{signal: AbortSignal, end: () => void}} end: must be called at the end; stops requests in flight */
 export function childSignal (signal) {
   const stop = new AbortController()
   setMaxListeners(0, stop.signal)

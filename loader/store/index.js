@@ -1,4 +1,4 @@
-// The store: one database of tiles that remember. Everything the project does with a database goes through here.
+// The store: one CouchDB database with the tiles of layers and their past. All access to a database goes through here.
 import { createRequire } from 'node:module'
 import { registerProj4 } from '../../core/grids/index.js'
 import { STORE_ID, checkLayer } from '../../core/index.js'
@@ -24,16 +24,16 @@ export { WRITER_ROLE } from '../../core/access.js'
 const require = createRequire(import.meta.url)
 registerProj4(definition => require('proj4')(definition))
 
-/** Who may do what: everybody reads; admins and, by validate_doc_update, the writer role write. */
+/** Everybody may read. Admins may write and, by validate_doc_update, so may the writer role. */
 export const PUBLIC_SECURITY = { admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: [] } }
 
 /**
- * As CouchDB 3 makes a database: nobody but admins. A store is filled like this at first, before there is a validation
+ * Only admins may do anything: the default of CouchDB 3. A store is filled like this until it has a validation
  * function.
  */
 export const PRIVATE_SECURITY = { admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['_admin'] } }
 
-/** The same, on purpose: publishing the store does not open it. */
+/** Only admins, on purpose: publishing the store does not open it. */
 export const CLOSED_SECURITY = { ...PRIVATE_SECURITY, tilecouch: { closed: true } }
 
 /** @typedef {ConstructorParameters<typeof Couch>[1]} CouchOptions */
@@ -45,12 +45,12 @@ export class Store {
   constructor (couch) {
     this.couch = couch
     this.#statements = new StatementsByLayer(couch)
-    /** Whether opening it made the database. */
+    /** Whether opening the store created the database. */
     this.isNew = false
   }
 
   /**
-   * Opens a store that is there.
+   * Opens an existing store.
    * @param {string | import('./couch.js').NanoDatabase} database its URL, or what nano uses
    * @param {CouchOptions} [options]
    */
@@ -61,16 +61,16 @@ export class Store {
   }
 
   /**
-   * Opens a store, and makes the database first if it is not there.
+   * Opens a store, and creates the database first if it does not exist.
    * @param {string} url
    * @param {CouchOptions & {q?: number, n?: number, public?: boolean, closed?: boolean}} [options] q: shards; n: copies
-   *   in a cluster; public: everybody may read from the start; closed: only admins, also when it is published
+   *   in a cluster; public: everybody may read from the start; closed: only admins may, also after it is published
    */
   static async create (url, { q, n, closed = false, public: open = !closed, ...options } = {}) {
     const store = new Store(new Couch(url, options))
     const restricted = closed ? CLOSED_SECURITY : PRIVATE_SECURITY
     const security = open ? PUBLIC_SECURITY : restricted
-    // looked for first: a writer who is no admin may not even try to make a database
+    // checked first: a writer who is no admin may not even try to create a database
     if (!await store.info().catch(ignoring('DATABASE_NOT_FOUND'))) await store.#make({ q, n }, security)
     if (!store.isNew) await store.checkIsStore()
     await store.couch.update(STORE_ID, doc => doc ? undefined : newMarker())
@@ -81,14 +81,14 @@ export class Store {
     try {
       await this.couch.request({ method: 'PUT', qs: { ...(q && { q }), ...(n && { n }) } })
     } catch (error) {
-      if (error.details?.status === 412) return // somebody else was quicker
+      if (error.details?.status === 412) return // another program created it
       throw error
     }
     this.isNew = true
     await this.secure(security)
   }
 
-  /** Refuses a database of somebody else's documents, before anything is written into it. */
+  /** Refuses a database with documents of other programs, before anything is written into it. */
   async checkIsStore () {
     const info = await this.info()
     if (info.doc_count === 0) return
@@ -103,9 +103,9 @@ export class Store {
   }
 
   /**
-   * What tells this store and its mirrors from others, wherever it is: the embedded one has another port each time. One
-   * that is made anew is another one. Those of before there was a uuid are told by when they were made, those of others
-   * by their database.
+   * A text that identifies this store and its mirrors at any address: an embedded store has another port each time. A
+   * store that is created anew gets another one. An older store without uuid has its creation time, and a store of
+   * another program its database.
    * @returns {Promise<string>}
    */
   async identity () {
@@ -155,8 +155,8 @@ export class Store {
   style (layer, time, { signal } = {}) { return getStyle(this.couch, layer, time, signal) }
   /** @param {string} layer */
   styles (layer) { return styles(this.couch, layer) }
-  /** @param {string} layer @param {Parameters<typeof putStyle>[2]} given @param {{signal?: AbortSignal}} [options] */
-  putStyle (layer, given, { signal } = {}) { return putStyle(this.couch, layer, given, signal) }
+  /** @param {string} layer @param {Parameters<typeof putStyle>[2]} fields @param {{signal?: AbortSignal}} [options] */
+  putStyle (layer, fields, { signal } = {}) { return putStyle(this.couch, layer, fields, signal) }
   /** @param {string} layer @param {string} time @param {string} name @param {{signal?: AbortSignal}} [options] */
   styleFile (layer, time, name, { signal } = {}) { return getStyleFile(this.couch, layer, time, name, signal) }
 
@@ -164,7 +164,7 @@ export class Store {
   /** @param {Parameters<typeof writeVersions>[1]} versions @param {Parameters<typeof writeVersions>[2]} [options] */
   write (versions, options) { return writeVersions(this.couch, versions, options) }
   /**
-   * Heads that are still true expire later.
+   * Lets heads that are still up to date expire later.
    * @param {import('./extend.js').Extension[]} extensions
    * @param {{signal?: AbortSignal}} [options]
    */
@@ -174,18 +174,18 @@ export class Store {
   head (layer, z, x, y) { return readHead(this.couch, layer, z, x, y) }
   at (layer, z, x, y, time) { return readAt(this.couch, layer, z, x, y, time) }
   /**
-   * Every version of one tile, oldest first; `checked` where somebody confirmed one after its time.
+   * Every version of one tile, oldest first; with `checked` if it was confirmed after its time.
    * @param {string} layer
    */
-  async versions (layer, z, x, y) { return readVersions(this.couch, this.#of(layer), layer, z, x, y) }
+  async versions (layer, z, x, y) { return readVersions(this.couch, this.#statementsOf(layer), layer, z, x, y) }
   /**
-   * Since when a tile shows what it shows, now or as of a time, and when that was last confirmed: "unchanged since
+   * Since when a tile has shown its content, now or as of a time, and when that was last confirmed: "unchanged since
    * 2022, checked in 2024".
    * @param {string} layer @param {number} z @param {number} x @param {number} y @param {string} [time]
-   * @returns {Promise<{since: string, checked: string, gone: boolean} | undefined>} nothing where there is no version
+   * @returns {Promise<{since: string, checked: string, gone: boolean} | undefined>} undefined without any version
    */
   async shownSince (layer, z, x, y, time) {
-    return shownSince(await readVersions(this.couch, this.#of(layer), layer, z, x, y, time))
+    return shownSince(await readVersions(this.couch, this.#statementsOf(layer), layer, z, x, y, time))
   }
 
   /** @param {string} layer @param {{bbox: import('../../core/grid.js').Bbox, z: number, signal?: AbortSignal}} view */
@@ -193,17 +193,17 @@ export class Store {
   /** @param {string} layer @param {{bbox?: import('../../core/grid.js').Bbox, z?: number}} [view] */
   times (layer, view) { return readTimes(this.couch, layer, view) }
   /**
-   * Those, and with 0 tiles the times of editions that looked at the view and found nothing new.
+   * The times of `times` and, with 0 tiles, those of editions that checked the view and found nothing new.
    * @param {string} layer
    * @param {{bbox?: import('../../core/grid.js').Bbox, z?: number}} [view]
    */
-  async timesLooked (layer, view) { return readTimesLooked(this.couch, this.#of(layer), view) }
+  async timesLooked (layer, view) { return readTimesLooked(this.couch, this.#statementsOf(layer), view) }
   /** What an edition covered: tiles, blocks and boxes by zoom. @param {string} layer @param {string} time */
-  async coverage (layer, time) { return editionCoverage(this.#of(layer), await this.editions(layer), time) }
-  /** How many manifests a layer has, and what their blocks take. @param {string} layer */
-  async manifests (layer) { return manifestTotals(this.couch, this.#of(layer)) }
-  #of (layer) { return this.#statements.of(checkLayer(layer)) }
-  /** How many versions there are of each time and zoom. @param {string} layer @param {string} [until] */
+  async coverage (layer, time) { return editionCoverage(this.#statementsOf(layer), await this.editions(layer), time) }
+  /** Counts the manifests of a layer, their blocks and the bytes of these. @param {string} layer */
+  async manifests (layer) { return manifestTotals(this.couch, this.#statementsOf(layer)) }
+  #statementsOf (layer) { return this.#statements.of(checkLayer(layer)) }
+  /** The number of versions of each time and zoom. @param {string} layer @param {string} [until] */
   timesByZoom (layer, until) { return readTimesByZoom(this.couch, layer, until) }
   stats (layer) { return layerStats(this.couch, layer) }
   heads (layer, options) { return listHeads(this.couch, layer, options) }
@@ -231,5 +231,5 @@ export class Store {
   versionsById (ids, options) { return versionsById(this.couch, ids, options) }
 }
 
-/** Opens a store that is there. @type {typeof Store.open} */
+/** Opens an existing store. @type {typeof Store.open} */
 export const openStore = (database, options) => Store.open(database, options)

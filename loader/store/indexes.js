@@ -1,4 +1,4 @@
-// The indexes of a database: ours and those of other design documents. They are brought up to date here.
+// Brings the indexes of a database up to date: ours and those of other design documents.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ignoring, timeoutSignal } from '../../core/promises.js'
 import { sequenceNumber } from '../../core/feed-position.js'
@@ -6,7 +6,7 @@ import { TilecouchError } from '../errors.js'
 import { encodeId } from '../../core/couch/client.js'
 
 const REQUEST_TIME = 60_000 // milliseconds one request waits for an index
-const LOOK = 1000 // milliseconds between two looks at how much of it is built
+const LOOK = 1000 // milliseconds between two checks of the progress
 
 /** @typedef {{done: number, total: number}} IndexProgress changes of the database that the index has read */
 
@@ -73,7 +73,7 @@ function watch (couch, id, onProgress) {
       if (progress?.total && !signal.aborted) onProgress(progress)
     }
   }
-  look().catch(() => {}) // the request for the index meets the same trouble and reports it
+  look().catch(() => {}) // the request for the index fails in the same way and reports it
   return () => stop.abort()
 }
 

@@ -1,4 +1,4 @@
-// Layers and editions: small documents, written by merging, so that two loads never undo each other's fields.
+// Reads and writes the documents of layers and editions. Writes merge fields, so two loads never undo each other's.
 import { isDeepStrictEqual } from 'node:util'
 import {
   checkLayer, checkNewLayer, checkSound, editionId, examine, faultIn, gridOf, isAdministrative, isSameGrid,
@@ -8,15 +8,15 @@ import { layerRules } from '../../core/rules.js'
 import { TilecouchError } from '../errors.js'
 import { fieldsOf } from './revisions.js'
 
-const FEW = 20 // documents that are looked at
+const FEW = 20 // documents a request, to look for a tile
 
 /**
- * Makes a layer, or changes fields of one that is there.
+ * Creates a layer, or changes fields of an existing one.
  * @param {import('./couch.js').Couch} couch
  * @param {string} layer
  * @param {Record<string, any> | ((stored: Record<string, any>) => Record<string, any>)} [fields] null removes a field;
- *   a function is given those that are valid
- * @param {{isThere?: boolean}} [options] isThere: it is not made again if it was removed meanwhile
+ *   a function gets the valid fields
+ * @param {{isThere?: boolean}} [options] isThere: the layer is not created again if it was removed meanwhile
  */
 export async function defineLayer (couch, layer, fields = {}, { isThere = false } = {}) {
   checkLayer(layer)
@@ -25,12 +25,14 @@ export async function defineLayer (couch, layer, fields = {}, { isThere = false 
     if (!stored) checkNewLayer(layer)
     const { type, layer: _, ...before } = fieldsOf(stored ?? {})
     const valid = stored ? examine({ ...stored, type: 'layer', layer }).valid : {}
-    const all = Object.entries({ ...before, ...(typeof fields === 'function' ? fields(valid) : fields) })
-    // fields of a later version stay as they are
-    const isLater = ([field, value]) => !Object.hasOwn(layerRules, field) &&
+    const entries = Object.entries({ ...before, ...(typeof fields === 'function' ? fields(valid) : fields) })
+    // fields of a later tilecouch stay as they are
+    const isOfLater = ([field, value]) => !Object.hasOwn(layerRules, field) &&
       Object.hasOwn(before, field) && isDeepStrictEqual(value, before[field])
-    const changedFields = Object.fromEntries(all.filter(entry => !isLater(entry)))
-    const changed = checkSound({ ...Object.fromEntries(all.filter(isLater)), ...layerDocument(layer, changedFields) })
+    const changedFields = Object.fromEntries(entries.filter(entry => !isOfLater(entry)))
+    const changed = checkSound({
+      ...Object.fromEntries(entries.filter(isOfLater)), ...layerDocument(layer, changedFields)
+    })
     if (!isSameGrid(valid, changed) && !await isEmptyLayer(couch, layer)) throw otherGrid(layer, valid, changed)
     return stored && isDeepStrictEqual({ ...changed, _rev: stored._rev }, stored) ? undefined : changed
   })
@@ -45,12 +47,12 @@ export async function isEmptyLayer (couch, layer) {
   return true
 }
 
-const otherGrid = (layer, stored, wanted) => new TilecouchError('OTHER_GRID', {
-  what: `the layer ${layer}`, grid: gridOf(stored).id, other: 'what is given', otherGrid: gridOf(wanted).id
+const otherGrid = (layer, stored, changed) => new TilecouchError('OTHER_GRID', {
+  what: `the layer ${layer}`, grid: gridOf(stored).id, other: 'what is given', otherGrid: gridOf(changed).id
 })
 
 /**
- * The grid of a layer; Web Mercator where nothing describes it.
+ * The grid of a layer; Web Mercator if its document is missing or names no grid.
  * @returns {Promise<import('../../core/grids/grid.js').Grid>}
  */
 export async function layerGrid (couch, layer) {
@@ -61,7 +63,7 @@ export async function layerGrid (couch, layer) {
 /** @returns {any} */
 const describe = ({ type, ...fields }) => fieldsOf(fields)
 
-/** Those whose documents are valid: see faultIn. */
+/** The layers whose documents are valid: see faultIn. */
 export async function layers (couch) {
   const rows = await couch.page({ startkey: 'layer:', endkey: 'layer;', include_docs: true })
   return soundLayers(rows.map(({ doc }) => doc)).map(describe)
@@ -73,13 +75,13 @@ export async function getLayer (couch, layer) {
   return describe(checkSound(doc))
 }
 
-// what only the next load of this very store cares for: see loader/load/baseline.js
+// without the fields that only the next load into this store needs: see loader/load/baseline.js
 const describeEdition = (/** @type {any} */ { baseline, from, ...doc }) => describe(doc)
 
 /** The editions of a layer, oldest first. */
 export const editions = async (couch, layer) => (await editionDocuments(couch, layer)).map(describeEdition)
 
-/** Those that are valid, as they are stored. @returns {Promise<any[]>} */
+/** The valid editions of a layer, as they are stored. @returns {Promise<any[]>} */
 export async function editionDocuments (couch, layer) {
   const start = editionId(checkLayer(layer), '')
   const rows = await couch.page({ startkey: start, endkey: `${start}~`, include_docs: true })
@@ -99,7 +101,7 @@ export async function getEdition (couch, layer, time) {
 export async function putEdition (couch, layer, time, fields) {
   checkLayer(layer)
   const doc = await couch.update(editionId(layer, time), stored => {
-    const before = stored && !faultIn(stored) ? stored : {} // what is not valid is written anew
+    const before = stored && !faultIn(stored) ? stored : {} // an edition that is not valid is written anew
     return { ...before, type: 'edition', layer, time, ...fields }
   })
   return describeEdition(doc)

@@ -1,4 +1,4 @@
-// What a layer holds in the order of its ids, now or as of a time, without its bytes and in bounded memory.
+// Lists the tiles of a layer in the order of their ids, now or as of a time: without bytes and in bounded memory.
 import {
   asOf, checkLayer, endOf, isAdministrative, layerRange, parseTileId, tileId, timeline, versionId
 } from '../../core/index.js'
@@ -8,14 +8,14 @@ import { BY_TILE } from './reader.js'
 import { walk } from './walk.js'
 
 /**
- * As of then a layer is as it is now. So listed its versions know their times, and are found when they move to the
- * past.
+ * Use this time to list the newest version of every tile together with its time. A version with a time is still found
+ * after it has moved to the past.
  */
 export const LATEST = '9999-12-31T23:59:59Z'
 
 /**
- * A version as the index knows it. Of what list() finds without a time, `time`, `rev` and `expires` are not known: the
- * index it is read from knows the present only, and is not made longer by a long past.
+ * A version as the index has it. Without a time, list() reads the index of heads, which does not grow with the past.
+ * That index lacks `time`, `rev` and `expires`.
  * @typedef {object} Listed
  * @property {string} id of the document: a head's or a past version's
  * @property {string} layer
@@ -39,7 +39,7 @@ export const LATEST = '9999-12-31T23:59:59Z'
  */
 
 /**
- * Every tile that has or had anything, with its versions, ascending by id.
+ * Lists every tile with any version, with all its versions, ascending by id.
  * @param {import('./couch.js').Couch} couch
  * @param {string} layer
  * @param {ListOptions} [options]
@@ -54,17 +54,17 @@ export async function * listTiles (couch, layer, options = {}) {
 
 /** @returns {ListedTile | undefined} */
 function tileIn (layer, z, x, y, rows) {
-  const described = timeline(rows.filter(isOwn).map(row => describeVersion(layer, row)))
-  const all = /** @type {ListedTile['versions']} */ (described)
-  // a head that went to the past between two answers is there as well
-  for (const version of all.slice(0, -1).filter(({ current }) => current)) {
+  const described = timeline(rows.filter(hasMatchingId).map(row => describeVersion(layer, row)))
+  const tileVersions = /** @type {ListedTile['versions']} */ (described)
+  // a head that moved to the past between two answers is listed at its old id
+  for (const version of tileVersions.slice(0, -1).filter(({ current }) => current)) {
     Object.assign(version, { current: false, id: versionId(layer, z, x, y, version.time) })
   }
-  return all.length ? { id: tileId(layer, z, x, y), z, x, y, versions: all } : undefined
+  return tileVersions.length ? { id: tileId(layer, z, x, y), z, x, y, versions: tileVersions } : undefined
 }
 
 /**
- * Some tiles, with their versions, in the order in which they are named. Neighbours in a column are read together.
+ * Lists the given tiles with their versions, in the given order. Neighbours in a column are read together.
  * @param {import('./couch.js').Couch} couch
  * @param {string} layer
  * @param {Iterable<{z: number, x: number, ys: number[]}>} columns
@@ -104,7 +104,7 @@ export async function * listNamed (couch, layer, columns, { signal } = {}) {
   if (ranges.length) yield * read()
 }
 
-/** @returns {[number, number][]} those that follow each other */
+/** @returns {[number, number][]} the first and last number of each run of consecutive numbers */
 function runsOf (numbers) {
   /** @type {[number, number][]} */
   const runs = []
@@ -117,17 +117,17 @@ function runsOf (numbers) {
 }
 
 /**
- * Whether the id of a document fits its fields: without validation, anything may have the type of a tile.
+ * Whether the id of a document fits its fields. Without validation, any document may have the type of a tile.
  * @param {import('./ranges.js').Row} row
  */
-function isOwn ({ id, key }) {
+function hasMatchingId ({ id, key }) {
   const [layer, z, x, y, time] = key
   const head = tileId(layer, z, x, y)
   return id === head || id === `${head}@${time}`
 }
 
 /**
- * What exists as of a time, or now; never what is gone. Ascending by the id of the tile.
+ * Lists the versions that exist now or as of a time, without gone ones. Ascending by the id of the tile.
  * @param {import('./couch.js').Couch} couch
  * @param {string} layer
  * @param {ListOptions & {time?: string}} [options] a partial time is the end of its period
@@ -136,14 +136,14 @@ function isOwn ({ id, key }) {
 export async function * list (couch, layer, { time, ...options } = {}) {
   if (time === undefined) {
     for await (const { z, x, y, rows } of walk(couch, heads, layer, options)) {
-      const head = rows.find(isOwn)
+      const head = rows.find(hasMatchingId)
       if (head) yield { id: head.id, layer, z, x, y, current: true, gone: false, size: head.value }
     }
     return
   }
-  const when = endOf(time)
+  const exactTime = endOf(time)
   for await (const tile of listTiles(couch, layer, options)) {
-    const version = asOf(tile.versions, when)
+    const version = asOf(tile.versions, exactTime)
     if (version && !version.gone) yield version
   }
 }
@@ -155,7 +155,7 @@ function describeVersion (layer, { id, key, value: { rev, bytes, expires, gone }
 }
 
 /**
- * The heads of a layer in the order of their ids, from the primary index, which is never behind.
+ * Lists the heads of a layer in the order of their ids, from the primary index, which is never behind.
  * @param {import('./couch.js').Couch} couch
  * @param {string} layer
  * @param {{signal?: AbortSignal}} [options]

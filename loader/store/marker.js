@@ -1,4 +1,4 @@
-// The document that marks a database as a tile store: looked for before anything is written into it.
+// The document that marks a database as a tile store. It is read before anything is written into the database.
 import { show } from '../../core/errors.js'
 import { LAYER_KINDS, isAdministrative, isTileId } from '../../core/ids.js'
 import { STORE_ID, isExactTime, now } from '../../core/index.js'
@@ -13,7 +13,7 @@ export const newMarker = (schema = SCHEMA) => (
 )
 
 /**
- * Whether a document is the marker of a store. Throws when only a newer program understands that store.
+ * Whether a document is the marker of a store. Throws if only a newer program can read that store.
  * @param {{type?: string, schema?: number} | undefined} marker
  */
 export function hasMarker (marker, url) {
@@ -29,8 +29,8 @@ export function hasMarker (marker, url) {
 const OURS = new RegExp(`^(_design/|(${LAYER_KINDS.join('|')}):)`)
 
 /**
- * A database without a marker may be a store as well: filled by a program that writes our documents (MapProxy), or by
- * replication of a part. It has no other documents then.
+ * Refuses a database with documents of other programs. A database without a marker may be a store as well: filled by
+ * MapProxy, or by replication of a part.
  * @param {string[]} ids some of its documents
  */
 export function refuseForeign (ids, url) {
@@ -42,7 +42,7 @@ export function refuseForeign (ids, url) {
 /** The schema of a store's documents; 0 if it is unknown. */
 export const schemaOf = doc => doc?.type === 'store' && isSchema(doc.schema) ? doc.schema : 0
 
-/** What is wrong with a marker. @param {any} doc @returns {string[]} */
+/** The faults of a marker. @param {any} doc @returns {string[]} */
 export function markerFaults ({ type, schema, uuid, created, published, _attachments: { logo } = {} }) {
   return [
     ...(type === 'store' ? [] : [`type ${JSON.stringify(type)}`]),
@@ -58,8 +58,8 @@ const isUuid = uuid => typeof uuid === 'string'
 const isSchema = schema => Number.isInteger(schema) && schema >= 1
 
 /**
- * Marks a store, or corrects its mark. A store with design documents has been published, even if it is private now: a
- * push that finds the mark does not open it.
+ * Writes or corrects the marker of a store. A store with design documents was published before, even if it is private
+ * now: with that in the marker, a push does not open it.
  * @param {import('./couch.js').Couch} couch
  * @param {number} [schema]
  * @returns {Promise<boolean>} whether it is valid now
@@ -69,10 +69,10 @@ export async function mark (couch, schema) {
   const doc = await couch.update(STORE_ID, stored => {
     const hasUuid = stored?.uuid === undefined || isUuid(stored.uuid)
     if (stored?.type === 'store' && isSchema(stored.schema) && hasUuid) return undefined
-    const fresh = newMarker(schema)
-    if (!stored) return { ...fresh, ...(isPublished && { published: now() }) }
-    const schemaNow = isSchema(stored.schema) ? stored.schema : fresh.schema
-    return { ...stored, type: fresh.type, schema: schemaNow, ...(!hasUuid && { uuid: fresh.uuid }) }
+    const newFields = newMarker(schema)
+    if (!stored) return { ...newFields, ...(isPublished && { published: now() }) }
+    const schemaNow = isSchema(stored.schema) ? stored.schema : newFields.schema
+    return { ...stored, type: newFields.type, schema: schemaNow, ...(!hasUuid && { uuid: newFields.uuid }) }
   })
   return markerFaults(doc).length === 0
 }

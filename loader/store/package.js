@@ -1,4 +1,4 @@
-// What package.json says of this program.
+// Version and description of this program, from package.json.
 import { readFileSync } from 'node:fs'
 
 export const { version, description } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))

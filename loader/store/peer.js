@@ -1,4 +1,4 @@
-// A CouchDB, an embedded store or the /db of a gateway as a side of a replication, in Node.
+// One side of a replication in Node: a CouchDB, an embedded store or the /db of a gateway.
 import { randomUUID } from 'node:crypto'
 import vm from 'node:vm'
 import { STORE_ID, isTileId } from '../../core/index.js'
@@ -21,8 +21,8 @@ export async function removeLocal (couch, id, signal) {
 }
 
 /**
- * A document with compressed attachments (CouchDB compresses text itself) as a request of its own. Only so they arrive
- * as they are, with the same digest: inside a bulk request they would be sent plain.
+ * Makes a request for one document with compressed attachments (CouchDB compresses text itself). Only so they keep
+ * their digest: inside a bulk request they would be sent plain.
  */
 function packed (doc) {
   const attachments = Object.entries(doc._attachments ?? {})
@@ -66,7 +66,7 @@ export class ValidatingPeer {
   read (id, signal) { return this.peer.read(id, signal) }
   updateLocal (id, change, signal) { return this.peer.updateLocal(id, change, signal) }
   changes (options) { return this.peer.changes(options) }
-  fetch (asked, options) { return this.peer.fetch(asked, options) }
+  fetch (revisions, options) { return this.peer.fetch(revisions, options) }
 
   /** @param {string} source of our validation function */
   validateWith (source) {
@@ -100,12 +100,12 @@ export class ValidatingPeer {
     })
     if (valid.length) await this.beforeWrite(valid)
     const failed = valid.length ? await this.peer.write(valid, signal) : []
-    return [...failed.filter(one => !isOfAdmin(one)), ...refused]
+    return [...failed.filter(failure => !isOnlyForAdmins(failure)), ...refused]
   }
 }
 
-/** A writer's mirror leaves out what only an admin changes: the document of the target stays as it is. */
-const isOfAdmin = ({ id, reason }) => id === STORE_ID && /^only an admin /.test(reason)
+/** Whether only an admin may write the document. The mirror of a writer leaves it out: the target keeps its own. */
+const isOnlyForAdmins = ({ id, reason }) => id === STORE_ID && /^only an admin /.test(reason)
 
 function kindOf (id) {
   if (isTileId(id)) return id.includes('@') ? 'past' : 'heads'

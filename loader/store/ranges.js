@@ -1,25 +1,25 @@
-// Rows of a view in ranges of keys, several ranges a request, each to its end however long it is.
+// Reads rows of a view in ranges of keys, several ranges a request. Each range is read to its end, however long it is.
 import { sequenceNumber } from '../../core/feed-position.js'
 import { compareIds } from '../../core/index.js'
 
-// How a listing asks. A range of keys costs CouchDB as much as some dozens of rows, so that neighbours are asked for
+// The requests of a listing. A range of keys costs CouchDB as much as some dozens of rows, so neighbours are read
 // together.
 export const listDefaults = {
   page: 2000, // rows a request, about
   ranges: 200, // ranges of keys a request
-  slack: 50, // rows a range may have got since it was counted, before its rest must be asked for
-  depth: 4, // versions a tile may have, for a guess at a part of a column
-  sparse: 50, // rows of a column that are rather read whole than in parts
+  slack: 50, // rows that a range may have gained since it was counted, without another request
+  depth: 4, // versions a tile may have: estimates the rows of a part of a column
+  sparse: 50, // rows: a column with no more of them is read whole, not in parts
   waste: 50, // rows between two columns that are read as well, so that both are in one range
   columns: 5000, // columns a request, when they are counted
-  few: 4096, // columns of an area that are named one by one; a wider area is asked for as a whole
-  near: 32, // columns between two of an area that are rather counted than left out
+  few: 4096, // columns of an area that are named one by one; of a wider area, the whole box is counted
+  near: 32, // columns between two columns of an area that are counted as well, not left out
   spans: 50 // spans of columns a request
 }
 
 /**
  * @typedef {{startkey: any[], endkey: any[], startkey_docid?: string, limit: number}} Range limit: rows of an answer;
- *   what is beyond is asked for
+ *   further rows are read with another request
  */
 /** @typedef {{id: string, key: any[], value: any}} Row */
 /** @typedef {{rows: Row[], rest?: Range}} Page rest: what the limit left out */
@@ -39,59 +39,59 @@ export class RangeReader {
     this.signal = signal
   }
 
-  /** To be awaited before anything is read. */
+  /** Must be awaited before the first read. */
   async open () {
     if (this.settled) this.#seq = await this.#sequence()
     return this
   }
 
-  /** The rows of each range, as many as there are. @param {Range[]} ranges @returns {Promise<Row[][]>} */
+  /** Reads all rows of each range. @param {Range[]} ranges @returns {Promise<Row[][]>} */
   async read (ranges) {
     return Promise.all((await this.#pages(ranges)).map(async ({ rows, rest }) => {
-      const all = [rows]
+      const pages = [rows]
       for (let next = rest; next;) {
         const [page] = await this.#pages([next])
-        all.push(page.rows)
+        pages.push(page.rows)
         next = page.rest
       }
-      return all.flat()
+      return pages.flat()
     }))
   }
 
-  /** The rows of one range in pages, the next page on its way already. @returns {AsyncGenerator<Row[]>} */
+  /** Reads the rows of one range in pages. The next page is in flight already. @returns {AsyncGenerator<Row[]>} */
   async * pagesOf (range) {
     /** @type {Promise<Page[]> | undefined} */
     let next = this.#pages([range])
     while (next) {
       const [{ rows, rest }] = await next
       next = rest && this.#pages([rest])
-      next?.catch(() => {}) // it is awaited after these rows, if anybody still wants them
+      next?.catch(() => {}) // it is awaited after these rows, unless the reader stops
       yield rows
     }
   }
 
   /**
-   * The shards of a database are not read at one moment. A head that goes to the past meanwhile may be missing from
-   * both answers: its copy was not yet in the one, and it was no more in the other. `settled` reads again what was read
-   * while anything was written: every version that stood before is in one of the two.
+   * The shards of a database are not read at one moment. A head that moves to the past meanwhile may be missing: the
+   * answer of one shard lacks its copy, and that of another has the new head. With `settled`, ranges are read again if
+   * anything was written meanwhile. Every version that was stored before is then in one of the two answers.
    * @param {Range[]} ranges
    * @returns {Promise<Page[]>}
    */
   async #pages (ranges) {
     const before = this.#seq
     const first = await this.#query(ranges)
-    const changed = this.settled && (this.#seq = await this.#sequence()) !== before
-    const second = changed ? await this.#query(ranges) : []
-    return ranges.map((range, at) => {
-      const answers = changed ? [first[at], second[at]] : [first[at]]
-      const full = answers.filter(rows => rows.length >= range.limit)
-      const ends = full.map(rows => rows[rows.length - 1]).sort(compareKeys)
-      const rows = changed ? union(first[at], second[at]) : first[at]
+    const hasChanged = this.settled && (this.#seq = await this.#sequence()) !== before
+    const second = hasChanged ? await this.#query(ranges) : []
+    return ranges.map((range, index) => {
+      const answers = hasChanged ? [first[index], second[index]] : [first[index]]
+      const fullAnswers = answers.filter(rows => rows.length >= range.limit)
+      const ends = fullAnswers.map(rows => rows[rows.length - 1]).sort(compareKeys)
+      const rows = hasChanged ? union(first[index], second[index]) : first[index]
       if (!ends.length) return { rows }
       const [end] = ends
-      // no id of a tile has a space, which sorts before everything an id may go on with
+      // continues after the last row: ids of tiles have no spaces, and a space sorts before all their characters
       const rest = { ...range, startkey: end.key, startkey_docid: `${end.id} `, limit: listDefaults.page }
-      return { rows: changed ? rows.filter(row => compareKeys(row, end) <= 0) : rows, rest }
+      return { rows: hasChanged ? rows.filter(row => compareKeys(row, end) <= 0) : rows, rest }
     })
   }
 
@@ -104,7 +104,7 @@ export class RangeReader {
   }
 }
 
-/** The rows of both; of two for a key, the later one. */
+/** The rows of both answers; of two rows with one key, the later one. */
 function union (earlier, later) {
   const keys = new Set(later.map(({ key }) => key.join()))
   return [...later, ...earlier.filter(({ key }) => !keys.has(key.join()))].sort(compareKeys)

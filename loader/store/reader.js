@@ -1,5 +1,5 @@
-// Reading tiles and their past. One tile is read from the primary index, which is never behind; views of the map from
-// the time index.
+// Reads tiles and their past. One tile is read from the primary index, which is never behind; views of the map are read
+// from the time index.
 import {
   AFTER, TILE_ATTACHMENT, checkLayer, checkTile, endOf, layerId, limitsId, parseArea, parseTileId, pastRange, tileId,
   timeline
@@ -24,14 +24,14 @@ export const BY_TIME = '_design/versions/_view/by_time'
  * @property {boolean} gone
  * @property {string} [expires]
  * @property {Record<string, any>} [origin]
- * @property {string} [contested] the time it was loaded for: another image has that
+ * @property {string} [contested] the time it was loaded for, which another image has
  * @property {string} [checked] when it was last confirmed, after its own time: see readVersions
  * @property {string} [type] content type
  * @property {string} [digest]
  * @property {number} size bytes
  * @property {string} id
  * @property {string} rev
- * @property {Buffer} [bytes] when asked for
+ * @property {Buffer} [bytes] if requested
  */
 
 /** @returns {StoredVersion} */
@@ -62,7 +62,7 @@ export const withBytes = doc => {
   return { ...describe(doc), ...(bytes && { bytes, size: bytes.length }) }
 }
 
-const addressed = (layer, z, x, y) => {
+const checkedId = (layer, z, x, y) => {
   checkLayer(layer)
   checkTile(z, x, y)
   return tileId(layer, z, x, y)
@@ -70,14 +70,14 @@ const addressed = (layer, z, x, y) => {
 
 /** The newest version of a tile, with its bytes. */
 export async function readHead (couch, layer, z, x, y) {
-  const id = addressed(layer, z, x, y)
+  const id = checkedId(layer, z, x, y)
   const [row, limits] = await couch.docs([id, limitsId(layer)], { attachments: true })
   if (limits?.doc) await refuseUnkept(couch, limits.doc, layer, z, x, y)
   if (!row?.doc || row.doc.gone) throw new TilecouchError('TILE_NOT_FOUND', { id })
   return withBytes(row.doc)
 }
 
-/** Throws NOT_KEPT. @param {any} doc the limits of the layer @param {string} [time] exact */
+/** Throws NOT_KEPT if it is not kept. @param {any} doc the limits of the layer @param {string} [time] exact */
 async function refuseUnkept (couch, doc, layer, z, x, y, time) {
   const limits = new Limits(doc, await couch.get(layerId(layer)))
   if (!limits.isKept(z, x, y, time)) throw new TilecouchError('NOT_KEPT', { id: tileId(layer, z, x, y), time })
@@ -85,32 +85,32 @@ async function refuseUnkept (couch, doc, layer, z, x, y, time) {
 
 /** The version of a tile as of a time, with its bytes. A partial time is the end of its period. */
 export async function readAt (couch, layer, z, x, y, time) {
-  const id = addressed(layer, z, x, y)
-  const when = endOf(time)
+  const id = checkedId(layer, z, x, y)
+  const exactTime = endOf(time)
   const [[head, limits], [past]] = await couch.ranges([
     { keys: [id, limitsId(layer)], include_docs: true },
-    { startkey: `${id}@${when}`, endkey: `${id}@`, descending: true, limit: 1, include_docs: true }
+    { startkey: `${id}@${exactTime}`, endkey: `${id}@`, descending: true, limit: 1, include_docs: true }
   ], undefined, { isFrequent: true })
-  const doc = head?.doc && head.doc.time <= when ? head.doc : past?.doc
-  // the head is shown at any time from its own on, whatever is not kept of the past
-  const asked = doc && doc === head?.doc ? undefined : when
-  if (limits?.doc) await refuseUnkept(couch, limits.doc, layer, z, x, y, asked)
+  const doc = head?.doc && head.doc.time <= exactTime ? head.doc : past?.doc
+  // the head counts at any time from its own on, even if that time of the past is not kept
+  const pastTime = doc && doc === head?.doc ? undefined : exactTime
+  if (limits?.doc) await refuseUnkept(couch, limits.doc, layer, z, x, y, pastTime)
   if (!doc || doc.gone) throw new TilecouchError('TILE_NOT_FOUND', { id, time })
   const [row] = await couch.docs([doc._id], { attachments: true })
-  // the head moved to the past between the two requests: its copy is there
+  // the head moved to the past between the two requests: read its copy there
   if (row?.doc?.time !== doc.time) return readAt(couch, layer, z, x, y, time)
   return withBytes(row.doc)
 }
 
 /**
  * Every version of one tile, oldest first, without bytes.
- * @param {import('../../core/store/statements.js').LayerStatements} statements of editions: they confirm what they
- *   found unchanged
- * @param {string} [time] what came later is left out; a partial time is the end of its period
+ * @param {import('../../core/store/statements.js').LayerStatements} statements of editions: they confirm versions that
+ *   they found unchanged
+ * @param {string} [time] later versions are left out; a partial time is the end of its period
  * @returns {Promise<StoredVersion[]>}
  */
 export async function readVersions (couch, statements, layer, z, x, y, time) {
-  const id = addressed(layer, z, x, y)
+  const id = checkedId(layer, z, x, y)
   const until = time === undefined ? '~' : endOf(time)
   const [[heads, past], knownOf] = await Promise.all([
     couch.ranges([
@@ -147,8 +147,7 @@ export async function readVersionsIn (couch, layer, { bbox, z, signal }) {
 }
 
 /**
- * The times at which anything changed, and those of editions that looked and found nothing new, with 0 tiles. Oldest
- * first.
+ * The times at which any tile changed and, with 0 tiles, those of editions that found nothing new. Oldest first.
  * @param {import('./couch.js').Couch} couch
  * @param {import('../../core/store/statements.js').LayerStatements} statements
  * @param {{bbox?: import('../../core/grid.js').Bbox, z?: number}} [view] a box needs a zoom
@@ -156,12 +155,12 @@ export async function readVersionsIn (couch, layer, { bbox, z, signal }) {
  */
 export async function readTimesLooked (couch, statements, view = {}) {
   const times = await readTimes(couch, statements.layer, view)
-  const looked = await timesLooked(statements, view, new Set(times.map(({ time }) => time)))
-  return [...times, ...looked.map(time => ({ time, tiles: 0, bytes: 0 }))].sort((a, b) => a.time < b.time ? -1 : 1)
+  const quietTimes = await timesLooked(statements, view, new Set(times.map(({ time }) => time)))
+  return [...times, ...quietTimes.map(time => ({ time, tiles: 0, bytes: 0 }))].sort((a, b) => a.time < b.time ? -1 : 1)
 }
 
 /**
- * How many versions there are of each time and zoom.
+ * The number of versions of each time and zoom.
  * @param {string} [until] the last time
  * @returns {Promise<{time: string, z: number, versions: number}[]>}
  */
@@ -171,7 +170,7 @@ export async function readTimesByZoom (couch, layer, until = AFTER) {
 }
 
 /**
- * The times at which anything changed, oldest first: in a view of the map, or in the whole layer.
+ * The times at which any tile changed, oldest first: in a view of the map, or in the whole layer.
  * @param {import('./couch.js').Couch} couch
  * @param {string} layer
  * @param {{bbox?: import('../../core/grid.js').Bbox, z?: number}} [view] a box needs a zoom

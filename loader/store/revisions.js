@@ -1,6 +1,6 @@
-// Documents that are written beside or instead of others, with their revisions. Everything here follows from what is
-// stored alone, revisions included: CouchDB and the embedded store compute revisions differently, and a repair on both
-// sides of a replication must write the same document.
+// Makes documents with revisions, to write them beside or instead of stored ones. They depend only on the stored
+// documents: CouchDB and the embedded store compute revisions differently, and a repair on both sides of a replication
+// must write the same document.
 import { hash } from 'node:crypto'
 import { TILE_ATTACHMENT } from '../../core/index.js'
 import { generation } from '../../core/mirror/index.js'
@@ -15,39 +15,39 @@ export function canonical (value) {
 
 const md5 = text => hash('md5', text)
 
-/** The fields of a document that are not the database's. */
+/** The fields of a document without those of CouchDB. */
 export const fieldsOf = doc => Object.fromEntries(Object.entries(doc).filter(([name]) => !name.startsWith('_')))
 
 const imageOf = doc => doc._attachments?.[TILE_ATTACHMENT]
 
-/** Revisions below a revision, or at the beginning of a branch. @param {string | undefined} parent */
+/** The revisions of a child of `parent`; of a new branch without it. @param {string | undefined} parent */
 function revisionsUnder (parent, text) {
-  const [start, above] = parent ? [generation(parent) + 1, [parent.slice(parent.indexOf('-') + 1)]] : [1, []]
-  return { start, ids: [md5(`${parent ?? ''} ${text}`), ...above] }
+  const [start, ancestors] = parent ? [generation(parent) + 1, [parent.slice(parent.indexOf('-') + 1)]] : [1, []]
+  return { start, ids: [md5(`${parent ?? ''} ${text}`), ...ancestors] }
 }
 
-const under = (doc, { start, ids }) => ({ ...doc, _rev: `${start}-${ids[0]}`, _revisions: { start, ids } })
+const withRevisions = (doc, { start, ids }) => ({ ...doc, _rev: `${start}-${ids[0]}`, _revisions: { start, ids } })
 
-/** @param {any} doc without revision; an attachment with its bytes and digest @param {string} [parent] */
+/** A document with its revision. @param {any} doc an attachment with bytes and digest @param {string} [parent] */
 export function written (doc, parent) {
   const fields = { _id: doc._id, ...fieldsOf(doc) }
   const image = imageOf(doc)
-  if (!image) return under(fields, revisionsUnder(parent, canonical(fields)))
-  const shown = { ...fields, [TILE_ATTACHMENT]: [image.content_type, image.digest] }
-  const revisions = revisionsUnder(parent, canonical(shown))
+  if (!image) return withRevisions(fields, revisionsUnder(parent, canonical(fields)))
+  const hashedFields = { ...fields, [TILE_ATTACHMENT]: [image.content_type, image.digest] }
+  const revisions = revisionsUnder(parent, canonical(hashedFields))
   const { digest, length, follows, stub, ...sent } = image
-  // CouchDB takes it as it is given: with none, replicators would never send the bytes
-  return under({ ...fields, _attachments: { [TILE_ATTACHMENT]: { ...sent, revpos: revisions.start } } }, revisions)
+  // CouchDB stores revpos as it is sent: without it, replicators would never send the bytes
+  return withRevisions(
+    { ...fields, _attachments: { [TILE_ATTACHMENT]: { ...sent, revpos: revisions.start } } }, revisions
+  )
 }
 
-/** The end of a leaf. */
-export const tombstone = (id, rev) => under({ _id: id, _deleted: true }, revisionsUnder(rev, 'deleted'))
-
-// Every leaf of documents, those that were ended as well.
+/** The revision that deletes a leaf. */
+export const tombstone = (id, rev) => withRevisions({ _id: id, _deleted: true }, revisionsUnder(rev, 'deleted'))
 
 /**
- * @returns {Promise<Map<string, {living: any[], ended: any[]}>>} without bytes; nothing of documents that there never
- *   were
+ * Reads all leaves of documents, deleted ones included.
+ * @returns {Promise<Map<string, {living: any[], ended: any[]}>>} without bytes; without documents that never existed
  */
 export async function readLeaves (couch, ids, signal) {
   const leavesById = new Map()

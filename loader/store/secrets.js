@@ -1,4 +1,4 @@
-// Passwords that are not in an address: from the environment, from a file that it names, or typed in.
+// Finds passwords that are not in an address: in the environment, in a file that it names, or by asking the user.
 import { realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { decodedText } from '../../core/values.js'
@@ -41,17 +41,17 @@ function readSecret (file) {
 /** Reads a file with a password. Errors do not show its content. @param {string} file */
 function readSecretFile (file) {
   const refuse = why => { throw new TilecouchError('CONFIG_INVALID', { file, why }) }
-  let text, found, parent
+  let text, stats, parent
   try {
-    found = statSync(file)
+    stats = statSync(file)
     parent = path.dirname(realpathSync(file))
-    if (!found.isFile() || found.size > MOST) refuse('this is not a file with one password')
+    if (!stats.isFile() || stats.size > MOST) refuse('this is not a file with one password')
     text = String(readSmallFile(file, MOST))
   } catch (error) {
     if (error instanceof TilecouchError) throw error
     throw new TilecouchError('CONFIG_INVALID', { file, why: `it cannot be read: ${error.code ?? error.message}` })
   }
-  // somebody who may write there could replace the password
+  // every user who may write there could replace the password
   if (isWorldWritable(file)) refuse('everybody on this machine may write it: chmod 600')
   if (isWorldWritable(parent) && !(statSync(parent).mode & OWN_FILES_ONLY)) {
     refuse('everybody on this machine may replace it: chmod o-w the folder')
@@ -59,7 +59,7 @@ function readSecretFile (file) {
   return text
 }
 
-/** The files with passwords that every user of this machine may read. Containers get them like that. */
+/** The files with passwords that every user of this machine may read, as the files of containers are. */
 export function readableSecretFiles (env = process.env) {
   const files = ['COUCHDB_PASSWORD_FILE', 'TILECOUCH_FROM_PASSWORD_FILE'].map(name => env[name])
   return files.filter(file => file !== undefined && isWorldReadable(file))
@@ -108,9 +108,8 @@ export function usePrompt (prompt, warning = () => {}) {
 /** @typedef {'COUCHDB' | 'TILECOUCH_FROM'} Side the store, or the store that is copied from */
 
 /**
- * A name and password in the environment belong to the server that the operator named, in COUCHDB_URL or on the
- * command line. A project's file may name any server: they are sent there only if it is COUCHDB_URL's server, or this
- * machine when that is not set.
+ * Refuses to send the name and password of the environment to a server that a project's file names. They belong to the
+ * server of COUCHDB_URL or of the command line. Others are refused, except this machine if COUCHDB_URL is not set.
  * @param {string} url named by the file
  * @param {string} file
  * @param {Side} side
@@ -155,8 +154,8 @@ export function useDataFolder (dir) {
 }
 
 /**
- * An address with its password: for the embedded store of the folder from there, else asked for if the address has
- * only a name and the environment has no password. Asked once per user and server.
+ * Adds the password to an address. That of the embedded store comes from its folder. Otherwise the user is asked, once
+ * per name and server, if there is a name without a password.
  * @param {string} url @param {NodeJS.ProcessEnv} [env] @param {Side} [side]
  */
 export async function withPassword (url, env = process.env, side = 'COUCHDB') {
@@ -164,13 +163,13 @@ export async function withPassword (url, env = process.env, side = 'COUCHDB') {
   const parsed = new URL(url)
   if (folder !== undefined && !parsed.username && IS_LOCAL.test(parsed.host)) {
     const embedded = await findEmbedded(folder)
-    // localhost may lead to somebody else's server
+    // localhost may be the server of another user
     if (embedded && new URL(embedded).port === parsed.port) return `${embedded}${parsed.pathname}`
   }
   if (!ask) return url
   const user = parsed.username ? decodedText(parsed.username) : env[`${side}_USER`]
-  const isKnown = () => ['COUCHDB', 'TILECOUCH_FROM'].some(prefix => passwordOf(prefix, user ?? '', env))
-  if (!user || parsed.password || isKnown()) return url
+  const hasPassword = () => ['COUCHDB', 'TILECOUCH_FROM'].some(prefix => passwordOf(prefix, user ?? '', env))
+  if (!user || parsed.password || hasPassword()) return url
   const key = `${parsed.host} ${user}`
   if (!typed.has(key)) typed.set(key, await ask(user, parsed.host))
   parsed.username = encodeURIComponent(user)
@@ -183,28 +182,27 @@ export async function withPassword (url, env = process.env, side = 'COUCHDB') {
 const DATABASE = /^[a-z][a-z0-9_$()+/-]{0,235}$/
 
 /**
- * Takes a database URL apart. What is shown (`url`) never holds a password.
+ * Parses a database URL. The result's `url` may be shown: it never has a password.
  * @param {string} url
- * @param {{ambient?: boolean}} [options] ambient: a URL without a name or password is opened with those of the
- *   environment, unless false
+ * @param {{ambient?: boolean}} [options] ambient: take a missing name and password from the environment (default: true)
  */
 export function parseDatabaseUrl (url, { ambient = true } = {}) {
-  let parsed, at, db
+  let parsed, slash, db
   try {
     parsed = new URL(url)
-    at = parsed.pathname.replace(/\/+$/, '').lastIndexOf('/')
-    db = decodeURIComponent(parsed.pathname.replace(/\/+$/, '').slice(at + 1))
+    slash = parsed.pathname.replace(/\/+$/, '').lastIndexOf('/')
+    db = decodeURIComponent(parsed.pathname.replace(/\/+$/, '').slice(slash + 1))
     // a bad % in a name or password would fail later, where it is decoded
     decodeURIComponent(parsed.username + parsed.password)
   } catch {
     throw new TilecouchError('BAD_DATABASE', { value: url })
   }
   if (!/^https?:$/.test(parsed.protocol) || !DATABASE.test(db)) throw new TilecouchError('BAD_DATABASE', { value: url })
-  const base = parsed.pathname.slice(0, at < 0 ? 0 : at)
+  const base = parsed.pathname.slice(0, slash < 0 ? 0 : slash)
   const user = parsed.username || (ambient && process.env.COUCHDB_USER)
-  const givenPassword = () => parsed.password || (ambient && storedPassword(parsed.username)) || ''
+  const namedPassword = () => parsed.password || (ambient && storedPassword(parsed.username)) || ''
   const ambientPassword = () => user ? encodeURIComponent(secretOf('COUCHDB_PASSWORD') ?? '') : ''
-  const password = parsed.username ? givenPassword() : ambientPassword()
+  const password = parsed.username ? namedPassword() : ambientPassword()
   const auth = user ? `${parsed.username || encodeURIComponent(user)}:${password}@` : ''
   return {
     db,

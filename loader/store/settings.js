@@ -1,6 +1,6 @@
-// What the operator says of the viewer: its title, logo and colours, the layer that opens first, a base map and a
-// gazetteer; and for how many days activity is kept. All of it is in the document that marks the store
-// (core/settings.js), the logo as an attachment.
+// Settings of the operator: title, logo and colours of the viewer, the layer that opens first, a base map, a gazetteer,
+// and for how many days activity is kept. They are in the document that marks the store (core/settings.js), the logo as
+// an attachment.
 //
 //   await changeSettings(store, { title: 'Maps of Bern', base: 'land', gazetteer: null })
 //   const { title, logo } = await readSettings(store)
@@ -11,7 +11,7 @@ import {
 import { TilecouchError } from '../errors.js'
 import { LARGEST_LOGO, mark } from './marker.js'
 
-/** What fields take, for messages. */
+/** For messages: the values that a field takes. */
 const takes = {
   title: 'it takes at most 200 characters',
   description: 'it takes at most 300 characters',
@@ -27,7 +27,7 @@ const takes = {
  * @typedef {Omit<Settings, 'logo'> & {logo?: string | {type: string, bytes: number}, ignored?: string[]}} Described
  *   logo: a path, or the attached image; ignored: fields that are not valid
  *
- * @typedef {object} Changes null takes a setting back
+ * @typedef {object} Changes null removes a setting
  * @property {string | null} [title]
  * @property {string | null} [description]
  * @property {Buffer | null} [logo] bytes of a PNG, JPEG, WebP or AVIF
@@ -45,7 +45,7 @@ export const readSettings = async ({ couch }) => described(await couch.get(STORE
  * @param {import('./index.js').Store} store
  * @param {Changes} changes
  * @param {{dryRun?: boolean}} [options]
- * @returns {Promise<Described>} as they are then
+ * @returns {Promise<Described>} the settings after the change
  */
 export async function changeSettings (store, changes, { dryRun = false } = {}) {
   const { couch, url } = store
@@ -81,16 +81,16 @@ function described (doc) {
 
 /** The document with the changes. */
 function changed (stored, { logo, colours, ...fields }) {
-  const { _attachments: { logo: before, ...others } = {}, ...doc } = stored
+  const { _attachments: { logo: before, ...otherAttachments } = {}, ...doc } = stored
   for (const [field, value] of Object.entries(fields)) set(doc, field, value)
   if (colours) {
-    const both = { ...settingsOf(stored).colours }
-    for (const [scheme, value] of Object.entries(colours)) set(both, scheme, value)
-    set(doc, 'colours', Object.keys(both).length ? both : null)
+    const newColours = { ...settingsOf(stored).colours }
+    for (const [scheme, value] of Object.entries(colours)) set(newColours, scheme, value)
+    set(doc, 'colours', Object.keys(newColours).length ? newColours : null)
   }
-  if (logo !== undefined) delete doc.logo // a path, which would count
+  if (logo !== undefined) delete doc.logo // a path, which would take precedence
   const attached = logo === undefined ? before : logo
-  const attachments = { ...others, ...(attached && { logo: attached }) }
+  const attachments = { ...otherAttachments, ...(attached && { logo: attached }) }
   return { ...doc, ...(Object.keys(attachments).length && { _attachments: attachments }) }
 }
 
@@ -99,7 +99,7 @@ function set (object, field, value) {
   else object[field] = value
 }
 
-/** The document, if what was changed in it is valid. @param {any} doc @param {Changes} changes */
+/** Returns the document. Throws if a changed setting is not valid. @param {any} doc @param {Changes} changes */
 function checked (doc, { colours, ...changes }) {
   for (const [scheme, value] of Object.entries(colours ?? {})) if (value !== null) checkColour(scheme, value)
   for (const field of Object.keys(takes)) {
@@ -121,7 +121,7 @@ function checkColour (scheme, colour) {
   throw bad(field, colour, `text in it has ${contrasts}: take a ${scheme === 'light' ? 'darker' : 'lighter'} one`)
 }
 
-/** The attachment. @param {Buffer} bytes */
+/** The attachment of a logo. @param {Buffer} bytes */
 function imageOf (bytes) {
   const format = formatOf(bytes)
   if (!format || format === 'mvt') {

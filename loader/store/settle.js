@@ -26,8 +26,8 @@ export function tileAccess (couch, send = (docs, signal) => couch.write(docs, si
     couch,
     send,
     check,
-    fetch: (asked, signal) => couch.revisions(asked, { check, signal }),
-    // a past version never changes: another leaf is written beside it, and settling ends the old one later
+    fetch: (revisions, signal) => couch.revisions(revisions, { check, signal }),
+    // a past version never changes: a new leaf is written beside it, and settling ends the old one later
     async replace (pasts, signal) {
       const [refused] = await writeAlike(couch, peer, pasts.map(({ doc }) => doc), signal)
       if (refused) throw new TilecouchError('REFUSED', { id: refused.id, reason: refused.reason || refused.error })
@@ -35,34 +35,34 @@ export function tileAccess (couch, send = (docs, signal) => couch.write(docs, si
   }
 }
 
-/** Bytes that are written again are compared with their digests, before they are unpacked. @param {any[]} rows */
+/** Compares bytes that will be written again with their digests, before they are unpacked. @param {any[]} rows */
 const check = rows => checkDigests(rows.flatMap(({ doc }) => doc ?? []), data => digestOf(toBytes(data)))
 
 const toBytes = data => typeof data === 'string' ? Buffer.from(data, 'base64') : data
 
 /**
- * A access for what several masters put right of the same leaves: each of them makes the very same revisions of it.
+ * An access with which several masters repair the same leaves: all of them write the same revisions.
  * @returns {import('../../core/store/settle.js').TileAccess}
  */
 export function deterministicAccess (couch) {
   const peer = peerOf(couch)
   return tileAccess(couch, async (docs, signal) => {
-    const refused = new Map((await writeAlike(couch, peer, docs, signal)).map(one => [one.id, one]))
+    const refused = new Map((await writeAlike(couch, peer, docs, signal)).map(failure => [failure.id, failure]))
     return docs.map(({ _id: id }) => refused.get(id) ?? { id, ok: true, rev: 'alike' })
   })
 }
 
 /**
- * Revisions that follow from what is stored alone, as replicators write them: below the one that is named, else below
- * whatever was ended there.
+ * Writes revisions that depend only on the stored leaves, as replicators do. The parent is `_rev` of the document, else
+ * its highest deleted leaf.
  */
 async function writeAlike (couch, peer, docs, signal) {
-  const fresh = docs.filter(({ _rev }) => !_rev)
-  const leaves = await readLeaves(couch, fresh.map(({ _id }) => _id), signal)
+  const newDocs = docs.filter(({ _rev }) => !_rev)
+  const leaves = await readLeaves(couch, newDocs.map(({ _id }) => _id), signal)
   return peer.write(docs.map(doc => {
     if (doc._deleted) return tombstone(doc._id, doc._rev)
-    const ended = (leaves.get(doc._id)?.ended ?? []).map(({ _rev }) => _rev).sort(compareRevs)
-    return written(withDigest(doc), doc._rev ?? ended[ended.length - 1])
+    const endedRevs = (leaves.get(doc._id)?.ended ?? []).map(({ _rev }) => _rev).sort(compareRevs)
+    return written(withDigest(doc), doc._rev ?? endedRevs[endedRevs.length - 1])
   }), signal)
 }
 
@@ -74,6 +74,7 @@ function withDigest (doc) {
 }
 
 /**
+ * Settles tiles in batches.
  * @param {import('./couch.js').Couch} couch
  * @param {string} layer
  * @param {Iterable<string> | AsyncIterable<string>} ids of heads
@@ -88,16 +89,16 @@ function withDigest (doc) {
 export async function settleAll (couch, layer, ids, {
   statements = new LayerStatements(couch, layer), access = tileAccess(couch), dryRun, signal, onSettled
 } = {}) {
-  const knownOf = some => statements.knownOf(some, { isFresh: true })
-  const settled = pMapIterable(batchesOf(ids, { most: settleDefaults.tiles, bytes: Infinity }), some => {
+  const knownOf = batch => statements.knownOf(batch, { isFresh: true })
+  const settledBatches = pMapIterable(batchesOf(ids, { most: settleDefaults.tiles, bytes: Infinity }), batch => {
     if (signal?.aborted) throw new TilecouchError('ABORTED')
-    return settleTiles(access, [...new Set(some)], { knownOf, dryRun })
+    return settleTiles(access, [...new Set(batch)], { knownOf, dryRun })
   }, { concurrency: settleDefaults.concurrency })
-  for await (const tiles of settled) onSettled?.(tiles)
+  for await (const tiles of settledBatches) onSettled?.(tiles)
 }
 
 /**
- * The tiles that a manifest looked at, by the ids of their heads. What has not come yet is passed over.
+ * Gives the head ids of the tiles that a manifest names. Blocks that are not replicated yet are skipped.
  * @returns {AsyncGenerator<string>}
  */
 export async function * tilesOf (statements, manifest) {
@@ -110,19 +111,19 @@ export async function * tilesOf (statements, manifest) {
 }
 
 /**
- * Every tile that has a document or is in a manifest: ids of heads.
+ * Gives the head id of every tile that has a document or is in a manifest.
  * @returns {AsyncGenerator<string>}
  */
 export async function * everyTile (couch, statements, signal) {
   const seen = new TileSet()
-  const isNew = id => {
+  const addIfNew = id => {
     const { z, x, y } = parseTileId(id)
     return !seen.has(z, x, y) && (seen.add(z, x, y), true)
   }
   for await (const rows of couch.pages(layerRange(statements.layer), { signal })) {
-    for (const { id } of rows) if (isTileId(id) && isNew(id)) yield headId(id)
+    for (const { id } of rows) if (isTileId(id) && addIfNew(id)) yield headId(id)
   }
   for (const manifest of statements.manifests) {
-    for await (const id of tilesOf(statements, manifest)) if (isNew(id)) yield id
+    for await (const id of tilesOf(statements, manifest)) if (addIfNew(id)) yield id
   }
 }

@@ -1,5 +1,5 @@
-// A style of a layer, with its sprite and glyphs: reads it from a file or a folder, looks whether what it names will be
-// there when it is served, and stores it. A folder has:
+// Reads a style of a layer with its sprite and glyphs from a file or a folder, checks that everything it names can be
+// served, and stores it. A folder has:
 //
 //   style.json
 //   sprite.json  sprite.png  sprite@2x.json  sprite@2x.png
@@ -27,18 +27,18 @@ const TILED = ['vector', 'raster', 'raster-dem']
 
 /**
  * @param {import('./index.js').Store} store
- * @param {string} layer that it is the style of
+ * @param {string} layer
  * @param {string} file a style.json, or a folder with one, its sprite and glyphs
- * @param {{time?: string, signal?: AbortSignal}} [options] time: from when on it counts. Without it, from now on, and
- *   nothing is stored if the style of now is the same
+ * @param {{time?: string, signal?: AbortSignal}} [options] time: from which on the style counts. Without it, the style
+ *   counts from now on, and is not stored if the present style is the same
  * @returns {Promise<{layer: string, time: string, isNew: boolean, files: number, bytes: number, ignored: string[]}>}
- *   isNew: false if the same style is stored already; time: of that one then; ignored: names in the folder that are no
- *   part of a style
+ *   isNew: false if the same style was stored before, for `time`; ignored: names in the folder that are no part of a
+ *   style
  */
 export async function storeStyle (store, layer, file, { time, signal } = {}) {
   const exact = startOf(time ?? now())
   const { style, files, ignored } = await readStyle(file)
-  const layers = new Set((await store.layers()).map(one => one.layer))
+  const layers = new Set((await store.layers()).map(doc => doc.layer))
   if (!layers.has(layer)) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
   const why = whyNotStyle(style, Object.keys(files), layers)
   if (why) throw new TilecouchError('BAD_STYLE', { file, why })
@@ -47,16 +47,16 @@ export async function storeStyle (store, layer, file, { time, signal } = {}) {
   const stored = styleOfNow?.digest === digest
     ? { time: styleOfNow.time, isNew: false }
     : await store.putStyle(layer, { time: exact, style, files, digest }, { signal })
-  const all = Object.values(files)
-  const bytes = all.reduce((sum, one) => sum + one.bytes.length, 0)
-  return { layer, time: stored.time, isNew: stored.isNew, files: all.length, bytes, ignored }
+  const fileList = Object.values(files)
+  const bytes = fileList.reduce((sum, entry) => sum + entry.bytes.length, 0)
+  return { layer, time: stored.time, isNew: stored.isNew, files: fileList.length, bytes, ignored }
 }
 
-/** The style as of a time. One that is not valid is replaced: it is no reason to store nothing. */
+/** The style as of a time; undefined if it is invalid, so that a new one is stored. */
 const soundStyle = (store, layer, time, signal) =>
   store.style(layer, time, { signal }).catch(ignoring('BAD_DOCUMENT'))
 
-/** The same for the same style with the same files. CouchDB's own digests are of what it has compressed. */
+/** A digest of a style and its files. CouchDB's own digests depend on its compression. */
 function digestOf (style, files) {
   const hash = createHash('sha256').update(JSON.stringify(style))
   for (const [name, { bytes }] of Object.entries(files).sort(([a], [b]) => a < b ? -1 : 1)) {
@@ -65,7 +65,7 @@ function digestOf (style, files) {
   return hash.digest('base64url')
 }
 
-/** What a style may have beside it: the name of a file -> its content type. @param {string} name with slashes */
+/** The content type of a file that a style may have, by its name. @param {string} name with slashes */
 const typeOf = name => {
   if (/^sprite(@2x)?\.json$/.test(name)) return 'application/json'
   if (/^sprite(@2x)?\.png$/.test(name)) return 'image/png'
@@ -126,7 +126,7 @@ function parse (bytes, file) {
   }
 }
 
-/** What is wrong with a file of a style, if anything. */
+/** The fault in a file of a style, if there is one. */
 function whyNotFile (name, bytes) {
   if (name.endsWith('.png')) return bytes.toString('latin1', 1, 4) === 'PNG' ? undefined : 'is no PNG'
   if (!name.endsWith('.json')) return bytes.length ? undefined : 'is empty'
@@ -138,11 +138,11 @@ function whyNotFile (name, bytes) {
 }
 
 /**
- * Looks at a style before it is stored.
+ * Checks a style before it is stored.
  * @param {any} style
  * @param {string[]} files beside it
  * @param {Set<string>} layers of the store
- * @returns {string | undefined} the first thing that is wrong, in words
+ * @returns {string | undefined} the first fault, in words
  */
 export function whyNotStyle (style, files, layers) {
   if (!isRecordValue(style, 'style')) return 'it is no style of version 8, with sources and layers'
@@ -184,14 +184,14 @@ function whyNotSprite ({ sprite }, files) {
       return files.includes(text) ? `${text} has no ${image} beside it` : `${image} has no ${text} beside it`
     }
   }
-  const isThere = files.includes('sprite.json')
-  if (files.includes('sprite@2x.json') && !isThere) return 'sprite@2x.json has no sprite.json beside it'
+  const hasSprite = files.includes('sprite.json')
+  if (files.includes('sprite@2x.json') && !hasSprite) return 'sprite@2x.json has no sprite.json beside it'
   if (Array.isArray(sprite)) {
-    if (isThere) return 'it names several sprites: sprite.json can stand for only one'
-    if (sprite.every(one => REMOTE.test(one?.url))) return
+    if (hasSprite) return 'it names several sprites: sprite.json can stand for only one'
+    if (sprite.every(entry => REMOTE.test(entry?.url))) return
     return 'its sprites are not at whole addresses'
   }
-  if (sprite === undefined || isThere || REMOTE.test(sprite)) return
+  if (sprite === undefined || hasSprite || REMOTE.test(sprite)) return
   return `its sprite is at ${JSON.stringify(sprite)}: put sprite.json and sprite.png beside it, or give a whole address`
 }
 

@@ -1,5 +1,5 @@
-// Styles of layers: documents that never change, each the style from one time on. There is no head: the newest up to a
-// time counts, so that two writers cannot lose each other's.
+// Styles of layers: documents that never change, each with the style from one time on. There is no head: the newest one
+// up to a time counts. So two writers cannot overwrite each other's style.
 import { checkLayer, checkSound, endOf, faultIn, now, styleId } from '../../core/index.js'
 import { styleKinds } from '../../core/store/records.js'
 import { encodeId } from '../../core/couch/client.js'
@@ -16,9 +16,9 @@ import { TilecouchError } from '../errors.js'
  * The style of a layer as of a time.
  * @param {import('./couch.js').Couch} couch
  * @param {string} layer
- * @param {string} [time] as written; without it the newest
+ * @param {string} [time] as written; the newest style unless given
  * @param {AbortSignal} [signal]
- * @returns {Promise<StyleDocument | undefined>} nothing if none is stored
+ * @returns {Promise<StyleDocument | undefined>}
  */
 export async function getStyle (couch, layer, time, signal) {
   const start = styleId(checkLayer(layer))
@@ -36,11 +36,11 @@ export async function styles (couch, layer) {
 }
 
 /**
- * Stores a style from a time on, even if the same one counts then already: it is stated for this time, and a style that
- * is stored later for a time between does not change that. Only the same style for the same time writes nothing.
+ * Stores a style from a time on, even if the same style already counts then: a style that is stored later for a time
+ * in between must not replace it. Only the same style for the same time writes nothing.
  * @param {import('./couch.js').Couch} couch
  * @param {string} layer
- * @param {{time: string, style: MapStyle, files?: StyleFiles, digest: string}} given time: exact; digest: of the style
+ * @param {{time: string, style: MapStyle, files?: StyleFiles, digest: string}} fields time: exact; digest: of the style
  *   and its files
  * @param {AbortSignal} [signal]
  * @returns {Promise<{id: string, time: string, isNew: boolean}>}
@@ -70,7 +70,7 @@ export async function putStyle (couch, layer, { time, style, files = {}, digest 
   return { id, time, isNew: false }
 }
 
-/** Whether a refusal says that a validation function does not know a type. */
+/** Whether the reason of a refusal is that the validation function does not know a type. */
 export const isUnknownType = (reason, type) => new RegExp(`type must be (?!.*\\b${type}\\b)`).test(reason)
 
 const refusal = (couch, id, reason) => isUnknownType(reason, 'style')

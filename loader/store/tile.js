@@ -1,12 +1,12 @@
-// Tiles on their way into the store: checked, digested, and turned into documents.
+// Prepares tiles for the store: checks them, finds their content type and computes their digests.
 import { hash } from 'node:crypto'
 import { checkLayer, checkTile, isExactTime, tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { inspectWhole } from '../formats/unpack.js'
 
 /**
- * What a caller gives: `bytes`, or `read` to fetch them late, or `gone`. A `read` that answers null says that there is
- * no tile.
+ * A version as a caller gives it: with `bytes`, or `read` to fetch them later, or `gone`. If `read` returns null, there
+ * is no tile.
  * @typedef {object} NewVersion
  * @property {string} layer
  * @property {number} z
@@ -20,7 +20,7 @@ import { inspectWhole } from '../formats/unpack.js'
  * @property {Record<string, any>} [origin]
  */
 
-/** @param {NewVersion} version @returns {Promise<Tile | null>} nothing when there is no tile */
+/** @param {NewVersion} version @returns {Promise<Tile | null>} null if there is no tile */
 export async function prepareTile ({ layer, z, x, y, time, bytes, read, gone, expires, origin }) {
   checkLayer(layer)
   checkTile(z, x, y)
@@ -52,13 +52,13 @@ export class Tile {
     this.bytes = bytes // none when gone
     this.attempts = 0 // rounds of conflict
     this.mustSettle = false // its head alone does not decide
-    this.hasLaterVersion = false // one that is in no manifest
+    this.hasLaterVersion = false // a later version that is in no manifest
     /** @type {'create' | 'advance' | 'backfill' | undefined} */
-    this.tried = undefined // what an earlier request was to do, perhaps in vain
+    this.tried = undefined // the write of an earlier request, which may have failed
   }
 
   /**
-   * As CouchDB writes it; null when gone. Worked out when first compared: on new ground nothing is.
+   * As CouchDB writes it; null when gone. Computed on first use: new tiles are never compared.
    * @returns {string | null}
    */
   get digest () {
@@ -70,5 +70,5 @@ export class Tile {
 const toBuffer = bytes =>
   Buffer.isBuffer(bytes) || !bytes ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** The digest CouchDB gives an attachment it does not compress, which it does for none of our types. */
+/** The digest that CouchDB gives an uncompressed attachment. It compresses none of our types. */
 export const digestOf = bytes => `md5-${hash('md5', bytes, 'base64')}`

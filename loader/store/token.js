@@ -1,6 +1,6 @@
-// Tokens, which show their bearers private layers until a time. A token is signed with a key that only the operator and
-// the gateway know. It is stored nowhere: it ends at its time, or when the key is removed. Those of
-// core/tokens.js live in the store, and can be revoked.
+// Signed tokens, which give access to private layers until a time. Only the operator and the gateway know the key. Such
+// a token is stored nowhere: it ends at its time, or when the key is removed. The tokens of core/tokens.js are stored,
+// and can be revoked.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { fromSeconds, looksLikeStoreToken } from '../../core/index.js'
 import { isObject, jsonOf } from '../../core/values.js'
@@ -16,8 +16,8 @@ const LAST = 4102444800 // seconds: the year 2100; a later time is a mistake
 
 /**
  * @typedef {Record<string, string>} Keys secrets by id; the last one signs, all are valid
- * @typedef {{layers: LayerSet, until: number, key?: string, signal?: AbortSignal}} Claim until: milliseconds; key: that
- *   signed it; signal: of a token of the store, which may end before
+ * @typedef {{layers: LayerSet, until: number, key?: string, signal?: AbortSignal}} Claim until: milliseconds; key: id
+ *   of the key that signed it; signal: of a stored token, which may end earlier
  */
 
 /** Whether a text looks like a token, of a key or of the store, valid or not. @param {string} text */
@@ -59,8 +59,8 @@ export function readToken (text, keys, now = Date.now()) {
   const [, id, payload, mac] = FORM.exec(text) ?? []
   if (id === undefined || !Object.hasOwn(keys, id)) throw new TilecouchError('TOKEN_INVALID')
   // compares texts: several spellings of base64 mean the same bytes
-  const right = signatureOf(keys[id], text.slice(0, -mac.length - 1))
-  if (!timingSafeEqual(Buffer.from(mac), Buffer.from(right))) throw new TilecouchError('TOKEN_INVALID')
+  const expectedMac = signatureOf(keys[id], text.slice(0, -mac.length - 1))
+  if (!timingSafeEqual(Buffer.from(mac), Buffer.from(expectedMac))) throw new TilecouchError('TOKEN_INVALID')
   const { l: layers, u: until } = JSON.parse(Buffer.from(payload, 'base64url').toString())
   if (now >= until * 1000) throw new TilecouchError('TOKEN_EXPIRED', { time: fromSeconds(until) })
   return { layers: new LayerSet(layers), until: until * 1000, key: id }
@@ -73,12 +73,12 @@ export const newKey = (date = new Date()) =>
 /**
  * Parses keys: an object, JSON of one, or `id:secret` separated by lines or spaces; # begins a comment. Errors show no
  * secret.
- * @param {unknown} given
+ * @param {unknown} source
  * @returns {Keys}
  */
-export function parseKeys (given) {
-  const entries = isObject(given) ? Object.entries(given) : []
-  const pairs = typeof given === 'string' ? pairsIn(given) : entries
+export function parseKeys (source) {
+  const entries = isObject(source) ? Object.entries(source) : []
+  const pairs = typeof source === 'string' ? pairsIn(source) : entries
   if (!pairs.length) throw new Error('it takes keys, each as id:secret')
   /** @type {Keys} */
   const keys = {}
@@ -102,8 +102,8 @@ function pairsIn (text) {
     return Object.entries(keys)
   }
   return plain.replace(/^\s*#.*$/gm, '').split(/[\s,]+/).filter(Boolean).map(part => {
-    const at = part.indexOf(':')
-    return /** @type {[string, string]} */ ([part.slice(0, at), part.slice(at + 1)])
+    const colon = part.indexOf(':')
+    return /** @type {[string, string]} */ ([part.slice(0, colon), part.slice(colon + 1)])
   })
 }
 

@@ -2,7 +2,7 @@
 // trouble.
 //
 // One setting is tried per window. A neighbour that is clearly faster becomes the new best; when no neighbour is, the
-// best is kept and tried against its neighbours again now and then, since a server's mood changes over hours.
+// best is kept. It is compared with its neighbours again now and then, since the speed of a server changes over hours.
 
 export const tunerDefaults = {
   batchBytes: 2e6, // bytes of tiles in a batch to start with
@@ -11,8 +11,8 @@ export const tunerDefaults = {
   startBatch: 200, // documents in a batch to start with
   minBatch: 20, // documents
   maxBatch: 4000, // documents
-  startConcurrency: 8, // batches in flight to start with: a second edition gains from more than a first load needs
-  firstConcurrency: 4, // the same where the layer has no tiles: more would only take more memory
+  startConcurrency: 8, // batches in flight to start with, for a layer with tiles
+  firstConcurrency: 4, // the same for a layer without tiles: more would only take more memory
   maxConcurrency: 12, // batches in flight
   margin: 0.025, // a setting must be this much faster to win: windows are noisy
   windowBatches: 6, // batches a window holds at least
@@ -29,8 +29,8 @@ export class Tuner {
 
   /**
    * @param {Partial<typeof tunerDefaults> &
-   *   {batch?: number, concurrency?: number, isFirst?: boolean, clock?: () => number}} [options] batch and concurrency
-   *   fix what they name; isFirst: the layer has no tiles
+   *   {batch?: number, concurrency?: number, isFirst?: boolean, clock?: () => number}} [options] batch,
+   *   concurrency: fixed values; isFirst: the layer has no tiles
    */
   constructor ({ batch, concurrency, isFirst = false, clock = () => performance.now(), ...options } = {}) {
     this.options = { ...tunerDefaults, ...options }
@@ -42,17 +42,17 @@ export class Tuner {
     this.#best = { batch: this.batch, concurrency: this.concurrency, rate: 0 }
   }
 
-  /** Whether a batch of so many tiles and bytes should be sent. */
+  /** Whether a batch with this number of tiles and bytes should be sent. */
   isFull (tiles, bytes) {
     return tiles >= this.batch || bytes >= this.options.maxBatchBytes
   }
 
-  /** Whether another batch of so many bytes may go out. One always may, whatever its size. */
+  /** Whether another batch of so many bytes may be sent. A single batch always may, whatever its size. */
   mayStart (bytes, batches, bytesInFlight) {
     return batches === 0 || (batches < this.concurrency && bytesInFlight + bytes <= this.options.maxBytesInFlight)
   }
 
-  /** Small tiles need larger batches: the first tiles show how large. */
+  /** Sets the first batch size by the average bytes of a tile: small tiles need larger batches. */
   seed (averageBytes) {
     if (this.fixed.batch || this.#best.rate) return
     this.batch = this.#clampBatch(Math.min(this.options.batchBytes / averageBytes, 5 * this.options.startBatch))
@@ -67,10 +67,10 @@ export class Tuner {
     if (!window.start) return this.#open(time)
     window.count += tiles
     window.batches++
-    const long = Math.max(this.options.windowBatches, this.concurrency)
-    if (window.batches < long || time - window.start < this.options.windowTime) return
+    const leastBatches = Math.max(this.options.windowBatches, this.concurrency)
+    if (window.batches < leastBatches || time - window.start < this.options.windowTime) return
     const rate = window.count / (time - window.start)
-    // the first window holds connections being opened and files being found: it is no measure
+    // the first window is not compared: it includes the time to open connections and files
     if (this.#settleFirst) this.#settleFirst = false
     else this.#compare(rate)
     this.#open(time)
@@ -90,13 +90,13 @@ export class Tuner {
 
   #compare (rate) {
     const current = { batch: this.batch, concurrency: this.concurrency, rate }
-    if (same(current, this.#best)) {
-      // a fresh figure for the best; halfway, so that one lucky window does not rule
+    if (isSame(current, this.#best)) {
+      // update the rate of the best by the mean, so that one lucky window does not decide
       this.#best.rate = this.#best.rate ? (this.#best.rate + rate) / 2 : rate
     } else if (rate > this.#best.rate * (1 + this.options.margin)) {
       this.#trials = [this.#onward(this.#best, current)]
       this.#best = current
-      this.#resting = 0 // new ground: look around again at once
+      this.#resting = 0 // a new best: try its neighbours at once
     }
     this.#next()
   }
@@ -105,17 +105,17 @@ export class Tuner {
     let trial
     while (this.#trials.length && !trial) {
       const next = this.#trials.shift()
-      if (!same(next, this.#best)) trial = next
+      if (!isSame(next, this.#best)) trial = next
     }
     if (!trial && this.#resting-- <= 0) {
       this.#trials = this.#neighbours()
       this.#resting = this.options.rest
       trial = this.#trials.shift()
     }
-    Object.assign(this, pick(trial ?? this.#best))
+    Object.assign(this, settingOf(trial ?? this.#best))
   }
 
-  // the step that has just paid, once more
+  // the same step once more, after it was faster
   #onward (from, to) {
     return {
       batch: this.#clampBatch(to.batch * to.batch / from.batch),
@@ -135,7 +135,7 @@ export class Tuner {
       { batch: batch * 1.2, concurrency },
       { batch: batch / 1.2, concurrency }
     ].map(trial => ({ batch: this.#clampBatch(trial.batch), concurrency: this.#clampConcurrency(trial.concurrency) }))
-      .filter(trial => !same(trial, this.#best))
+      .filter(trial => !isSame(trial, this.#best))
   }
 
   #clampBatch (value) {
@@ -147,6 +147,6 @@ export class Tuner {
   }
 }
 
-const same = (a, b) => a.batch === b.batch && a.concurrency === b.concurrency
+const isSame = (a, b) => a.batch === b.batch && a.concurrency === b.concurrency
 
-const pick = ({ batch, concurrency }) => ({ batch, concurrency })
+const settingOf = ({ batch, concurrency }) => ({ batch, concurrency })

@@ -1,11 +1,11 @@
-// Says in a document of the store what a long command does, how far it is and how it ended (core/work.js).
+// Keeps a document in the store that shows what a long command does, its progress and its end (core/work.js).
 //
 //   const work = new Work(store.couch, { command: 'load', args: ['load', …], layer: 'osm', unit: 'tiles' })
 //   work.show({ done: 12000, total: 90000 }) // as often as you like
 //   await work.end(error) // without an error: it is done
 //
-// The command works all the same where nothing can be written: every error is passed over. A store without any layer
-// stays as it is: see loader/store/activity.js.
+// The command also works where nothing can be written: errors are ignored. Nothing is written to a store without
+// layers: see loader/store/activity.js.
 import { hostname } from 'node:os'
 import { fromSeconds, scrubAll, workDefaults, workId, workState } from '../../core/index.js'
 import { isUnwritable } from '../../core/mirror/index.js'
@@ -16,12 +16,12 @@ export const workWriterDefaults = {
   first: 500, // milliseconds until the first write: a command that ends sooner writes once
   pause: workDefaults.every * 1000, // milliseconds between two writes
   ...administrativeDefaults,
-  failures: 20, // failures that are named
-  window: 30_000 // milliseconds that the rate is measured over
+  failures: 20, // failures listed in the document
+  window: 30_000 // milliseconds over which the rate is measured
 }
 
 const DAY = 86_400_000 // milliseconds
-const MOST_TYPED = 4000 // characters of arguments as JSON: a command with more is not offered again
+const MOST_TYPED = 4000 // characters of arguments as JSON: longer ones are left out
 const FIRST = workId('2') // no tile of a layer called `work` lies between here and a run
 
 /**
@@ -29,15 +29,15 @@ const FIRST = workId('2') // no tile of a layer called `work` lies between here 
  * @property {number} [done]
  * @property {number} [total]
  * @property {number} [failed]
- * @property {(string | {id: string, reason?: string, code?: string})[]} [failures] some of them
+ * @property {(string | {id: string, reason?: string, code?: string})[]} [failures] the first ones
  * @property {string} [unit] noun in the plural
  * @property {string} [layer]
  * @property {string} [edition]
- * @property {string[]} [args] what to type to go on
- * @property {Record<string, any>} [about] small, of this command
+ * @property {string[]} [args] arguments with which the command continues
+ * @property {Record<string, any>} [about] small facts of this command
  *
- * @typedef {Figures & {command: string, every?: number, look?: () => Figures}} About every: seconds between two signs
- *   of life while nothing happens; look: the newest figures, asked for before each write
+ * @typedef {Figures & {command: string, every?: number, look?: () => Figures}} About every: seconds between two writes
+ *   while nothing changes; look: returns the newest figures, called before each write
  */
 
 export class Work {
@@ -51,7 +51,7 @@ export class Work {
   #timer
   #writing = /** @type {Promise<void> | undefined} */ (undefined)
   #writtenAt = -Infinity
-  #written = '' // what it said
+  #writtenSnapshot = ''
   #hasBegun = false
   #isRefused = false
   /** How it ended. @type {{state: string, finished: number, error?: any} | undefined} */
@@ -82,8 +82,8 @@ export class Work {
   }
 
   /**
-   * Says how it ended, and waits until that is written or cannot be.
-   * @param {any} [error] ABORTED: it was stopped
+   * Writes how the command ended. Resolves when that is written or has failed.
+   * @param {any} [error] ABORTED: the command was stopped
    */
   async end (error) {
     if (this.#end) return
@@ -107,18 +107,19 @@ export class Work {
       if (!this.#isDue()) return
       await this.#write()
     } catch (error) {
-      // else the next time: the server may be away, and a mirror makes its database later
+      // after other errors it tries again: the server may be away, and a mirror creates its database later
       this.#isRefused = isUnwritable(error) && error.code !== 'DATABASE_NOT_FOUND'
     }
   }
 
-  /** Work that goes on for days says every five seconds what has changed, and else only that it lives. */
+  /** With a longer `every`, a write is due when the figures have changed, or when `every` has passed. */
   #isDue () {
     if (this.#end || this.#every === workDefaults.every) return true
-    return this.#news() !== this.#written || this.clock() - this.#writtenAt >= this.#every * 1000
+    return this.#snapshot() !== this.#writtenSnapshot || this.clock() - this.#writtenAt >= this.#every * 1000
   }
 
-  #news () {
+  /** The figures whose change is worth a write. */
+  #snapshot () {
     const { done, failed, about } = this.#figures
     return JSON.stringify([done, failed, about?.state])
   }
@@ -127,11 +128,11 @@ export class Work {
     const { couch } = this
     const options = asking(this.limits)
     if (!this.#hasBegun && await isEmptyStore(couch, options)) return
-    const news = this.#news()
+    const snapshot = this.#snapshot()
     const doc = this.#document()
     this.#writtenAt = this.clock()
     await couch.update(this.id, () => doc, undefined, options)
-    this.#written = news
+    this.#writtenSnapshot = snapshot
     const isFirst = !this.#hasBegun
     this.#hasBegun = true
     if (isFirst) await this.#removeOld(options)
@@ -165,7 +166,7 @@ export class Work {
       ...(unit && { unit }),
       ...counts({ done, total, failed }),
       ...this.#rate(done),
-      ...(failures.length && { failures: failures.slice(0, this.limits.failures).map(wordsOf) }),
+      ...(failures.length && { failures: failures.slice(0, this.limits.failures).map(failureText) }),
       ...(user && { user }),
       host: hostname().slice(0, 300),
       ...(Object.keys(about).length && { about }),
@@ -173,16 +174,16 @@ export class Work {
     }))
   }
 
-  /** A second: lately; at the end of all. */
+  /** Units a second: of the last window, and at the end of the whole run. */
   #rate (done) {
     if (!Number.isFinite(done)) return {}
-    const at = this.clock()
-    if (done < (this.#samples.at(-1)?.done ?? 0)) this.#samples = [] // it is counted anew
+    const now = this.clock()
+    if (done < (this.#samples.at(-1)?.done ?? 0)) this.#samples = [] // the count has started again
     if (!this.#samples.length) this.#samples.push({ at: this.#started, done: 0 })
-    while (this.#samples.length > 1 && at - this.#samples[1].at >= this.limits.window) this.#samples.shift()
+    while (this.#samples.length > 1 && now - this.#samples[1].at >= this.limits.window) this.#samples.shift()
     const first = this.#end ? { at: this.#started, done: 0 } : this.#samples[0]
-    this.#samples.push({ at, done })
-    const rate = (done - first.done) / ((at - first.at) / 1000)
+    this.#samples.push({ at: now, done })
+    const rate = (done - first.done) / ((now - first.at) / 1000)
     return Number.isFinite(rate) && rate >= 0 ? { rate: +rate.toFixed(1) } : {}
   }
 }
@@ -192,13 +193,13 @@ const timeOf = milliseconds => fromSeconds(Math.floor(milliseconds / 1000))
 const counts = figures => Object.fromEntries(Object.entries(figures)
   .filter(([, number]) => Number.isFinite(number) && number >= 0).map(([name, number]) => [name, Math.round(number)]))
 
-const wordsOf = failure => (typeof failure === 'string' ? failure
+const failureText = failure => (typeof failure === 'string' ? failure
   : `${failure.id}: ${failure.reason ?? failure.code ?? 'failed'}`).slice(0, 300)
 
 const errorOf = ({ code = 'INTERNAL', message, advice }) =>
   ({ code, message: String(message).slice(0, 1000), ...(advice && { advice: String(advice).slice(0, 1000) }) })
 
-/** Leaves out the last entries of lists, then what is about the command, until the store takes it. */
+/** Removes the last entries of lists, then `about`, until the document is small enough for the store. */
 function fit (doc) {
   const isTooLong = () => JSON.stringify(doc).length > workDefaults.most
   for (const list of [...Object.values(doc.about ?? {}), doc.failures]) {

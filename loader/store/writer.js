@@ -1,5 +1,5 @@
-// The way into the store: an async iterable of versions becomes batches, a few in flight. Memory is bounded by the
-// batches, whatever the number of tiles; one bad tile never costs the others.
+// Writes versions of tiles to the store: puts an async iterable of them into batches, a few in flight. The batches
+// bound the memory. A bad tile is reported and does not stop the others.
 import { setMaxListeners } from 'node:events'
 import { pMapIterable } from 'p-map'
 import { now } from '../../core/index.js'
@@ -30,20 +30,20 @@ export const counters = { create: 'created', advance: 'advanced', backfill: 'bac
 /** @typedef {import('./tile.js').NewVersion} NewVersion */
 
 /**
- * What a write did. `tiles` = created + advanced + backfilled + unchanged + failed.
+ * The result of a write. `tiles` = created + advanced + backfilled + unchanged + failed.
  * @typedef {object} WriteSummary
  * @property {number} tiles looked at
- * @property {number} created heads of tiles that were not there
+ * @property {number} created heads of tiles that did not exist
  * @property {number} advanced heads that were overwritten after their content went to the past
  * @property {number} backfilled versions that went straight to the past
  * @property {number} unchanged
  * @property {number} failed
- * @property {number} missing tiles that turned out not to be there when they were read; not among `tiles`
- * @property {number} gone versions among the written without a tile
+ * @property {number} missing tiles that did not exist when they were read; not among `tiles`
+ * @property {number} gone written versions without a tile
  * @property {number} bytes of the tiles written
- * @property {number} documents written for that
+ * @property {number} documents written for the tiles
  * @property {Record<string, number>} types tiles by content type, the unchanged included
- * @property {{id: string, code: string, reason: string}[]} failures the first of them
+ * @property {{id: string, code: string, reason: string}[]} failures the first ones
  */
 
 /**
@@ -52,19 +52,19 @@ export const counters = { create: 'created', advance: 'advanced', backfill: 'bac
  * @param {object} [options]
  * @param {number} [options.batch] documents in a batch; tunes itself unless given
  * @param {number} [options.concurrency] batches in flight; tunes itself unless given
- * @param {string} [options.stored] when the store learnt it; now unless given
+ * @param {string} [options.stored] when the store got the versions; now unless given
  * @param {AbortSignal} [options.signal] stops after the batches in flight
  * @param {(summary: WriteSummary, tuner: Tuner) => void} [options.onProgress] after every batch
  * @param {(failure: {id: string, code: string, reason: string}) => void} [options.onFailure]
  * @param {boolean} [options.isFirst] the layer has no tiles yet
  * @param {string} [options.run] of these versions
- * @param {boolean} [options.mustSettle] every tile is settled, whatever its head is
+ * @param {boolean} [options.mustSettle] settle every tile, whatever its head is
  * @param {import('../../core/store/statements.js').StatementsByLayer} [options.statements] of editions
  * @param {(tile: Tile, outcome: string) => void} [options.onStored] for tiles that a manifest will name
  * @param {(id: string, rev: string) => void} [options.onWritten] for each document
- * @param {(tile: Tile) => Promise<boolean>} [options.isKnown] whether a tile is known to be unchanged, without asking
- *   the store for it
- * @param {() => Promise<void>} [options.ready] waited for between two batches
+ * @param {(tile: Tile) => Promise<boolean>} [options.isKnown] whether a tile is known to be unchanged, without a
+ *   request for it
+ * @param {() => Promise<void>} [options.ready] awaited between two batches
  * @returns {Promise<WriteSummary>}
  */
 export async function writeVersions (couch, versions, {
@@ -129,28 +129,28 @@ export async function writeVersions (couch, versions, {
     statements
   })
   let fatal
-  let broken // the source
+  let sourceError
   let bytesInFlight = 0
   const send = (tiles, size) => {
     bytesInFlight += size
-    const done = heads.store(tiles)
+    const storing = heads.store(tiles)
       .then(() => tuner.record(tiles.length))
       .catch(error => {
-        const isNamed = FATAL.has(error.code)
-        fatal ??= isNamed ? error : new TilecouchError('INTERNAL', { why: error.message }, { cause: error })
+        const isFatal = FATAL.has(error.code)
+        fatal ??= isFatal ? error : new TilecouchError('INTERNAL', { why: error.message }, { cause: error })
         stop.abort()
       })
       .finally(() => {
-        inFlight.delete(done)
+        inFlight.delete(storing)
         bytesInFlight -= size
         onProgress?.(summary, tuner)
       })
-    inFlight.add(done)
+    inFlight.add(storing)
   }
 
   let tiles = []
   let bytes = 0
-  let since = 0 // when the first of them was read
+  let since = 0 // when the first tile of the batch was read
   const flush = () => {
     if (tiles.length) send(tiles, bytes)
     tiles = []
@@ -188,18 +188,18 @@ export async function writeVersions (couch, versions, {
       if (tuner.isFull(tiles.length, bytes)) await whenRoom()
     }
   } catch (error) {
-    broken = error
+    sourceError = error
   }
   clearInterval(timer)
-  if (!fatal) await whenRoom() // what was read is kept, however the reading ended
+  if (!fatal) await whenRoom() // also after an error of the source: the tiles read so far are written
   await Promise.all(inFlight)
   couch.retryListeners.delete(slowDown)
-  const ended = fatal ?? broken ?? (signal?.aborted && new TilecouchError('ABORTED'))
-  if (ended) throw Object.assign(ended, { summary })
+  const finalError = fatal ?? sourceError ?? (signal?.aborted && new TilecouchError('ABORTED'))
+  if (finalError) throw Object.assign(finalError, { summary })
   return summary
 }
 
-/** What is read when it ends is written, and no more is read. */
+/** Ends after the version that is being read when the signal is aborted. That version is still written. */
 async function * untilAborted (versions, signal) {
   if (signal?.aborted) return
   for await (const version of versions) {
@@ -208,7 +208,7 @@ async function * untilAborted (versions, signal) {
   }
 }
 
-/** Tiles read and checked, a few ahead, in order; with what was wrong where it was, and whether they are known. */
+/** Reads and checks tiles in order, a few ahead. Gives each with its error, if any, and whether it is known. */
 function prepared (versions, isKnown) {
   const prepare = async version => {
     try {

@@ -6,10 +6,10 @@ import { parseTileId } from '../../../core/index.js'
 import { attempt } from '../../../core/values.js'
 import { TilecouchError } from '../../errors.js'
 
-const LONGEST = 10000 // characters of a line that can be one
+const LONGEST = 10000 // characters of a valid line at most
 
 /**
- * Tiles of a list, checked to its last line before any of them is asked for.
+ * The tiles of a list. All lines are checked before the first tile is requested.
  * @param {string} file
  * @param {string} layer
  * @returns {Promise<import('./index.js').TileList>}
@@ -24,7 +24,7 @@ async function * tilesIn (file, layer) {
   const input = createReadStream(file, 'utf8')
   const wrong = (why, cause) => new TilecouchError('SOURCE_UNREADABLE', { value: file, why }, { cause })
   try {
-    // opened first: readline loses errors of its input that come before anybody listens
+    // opened first: readline loses errors of its input that come before it is read
     await once(input, 'open')
     let number = 0
     for await (const line of createInterface({ input, crlfDelay: Infinity })) {

@@ -1,5 +1,5 @@
-// Fetches tiles from an upstream, and again after a failure. An upstream that does not answer for a while, refuses
-// again and again, or fails for hundreds of tiles in a row, ends the seed.
+// Fetches tiles from an upstream, with retries. The seed ends if the upstream does not answer for a while, refuses
+// again and again, or fails for hundreds of tiles in a row.
 //
 // The gateway has a circuit breaker, since its readers wait. A seed has none: a breaker cannot tell a few broken tiles,
 // which are to be listed, from a broken server.
@@ -29,7 +29,7 @@ export class Fetcher {
   #failures = 0 // tiles in a row
   #refusals = 0 // in a row
   #timer
-  #waiting // its signal ends pauses, of any number of tiles
+  #waiting // its signal ends all pauses
 
   /**
    * @param {import('../upstream/index.js').Upstream} upstream
@@ -58,8 +58,8 @@ export class Fetcher {
   }
 
   /**
-   * Returns the answer, or an error that concerns only these tiles, or nothing if the seed was stopped
-   * before. Throws what ends the seed.
+   * Returns the answer, or an error that concerns only these tiles, or an empty object if the seed was stopped before.
+   * Throws errors that end the seed.
    * @param {import('./index.js').Job} job
    * @returns {Promise<{answer?: Answer, error?: import('../../errors.js').TilecouchError}>}
    */
@@ -67,9 +67,9 @@ export class Fetcher {
     const { attempts, silent, delay, longestDelay, failures, refusals } = this.options
     const [{ z, x, y }] = tiles
     const validators = validatorsOf(tiles)
-    let failed = 0
-    for (let asked = 0; !this.signal?.aborted; asked++) {
-      const before = this.#answers
+    let ownFailures = 0
+    for (let attempt = 0; !this.signal?.aborted; attempt++) {
+      const answersBefore = this.#answers
       try {
         const answer = await this.upstream.fetch({ z, x, y }, { validators, signal: this.#stop.signal })
         this.#answers++
@@ -78,13 +78,13 @@ export class Fetcher {
       } catch (error) {
         if (this.#stop.signal.aborted) return {}
         if (!TEMPORARY.has(error.code)) throw error
-        const tooMuch = error.code === 'UPSTREAM_BUSY' || error.details.status === 429
-        if (error.code === 'UPSTREAM_REFUSED' && !tooMuch) return this.#fail(error, ++this.#refusals >= refusals)
-        const wait = tooMuch ? 1000 * (error.details.retryAfter ?? 1) : Math.min(delay * 2 ** asked, longestDelay)
+        const isTooMuch = error.code === 'UPSTREAM_BUSY' || error.details.status === 429
+        if (error.code === 'UPSTREAM_REFUSED' && !isTooMuch) return this.#fail(error, ++this.#refusals >= refusals)
+        const wait = isTooMuch ? 1000 * (error.details.retryAfter ?? 1) : Math.min(delay * 2 ** attempt, longestDelay)
         // the tile is at fault only if others were answered meanwhile
-        if (error.code === 'UPSTREAM_FAILED' || this.#answers > before) failed++
+        if (error.code === 'UPSTREAM_FAILED' || this.#answers > answersBefore) ownFailures++
         else this.#checkSilence(error, wait)
-        const isLast = failed >= attempts || (!tooMuch && asked + 1 >= silent)
+        const isLast = ownFailures >= attempts || (!isTooMuch && attempt + 1 >= silent)
         if (isLast) return this.#fail(error, ++this.#failures >= failures)
         await pause(wait, this.#waiting.signal)
       }
@@ -113,6 +113,6 @@ function validatorsOf (tiles) {
   const [{ head: { digest, origin } = {} }] = tiles
   if (!digest || !origin?.url) return undefined
   const fields = ['url', 'etag', 'lastModified', 'digest']
-  const same = tiles.every(({ head }) => head?.digest && fields.every(field => head.origin?.[field] === origin[field]))
-  return tiles.length === 1 || (same && origin.digest) ? origin : undefined
+  const isCut = tiles.every(({ head }) => head?.digest && fields.every(field => head.origin?.[field] === origin[field]))
+  return tiles.length === 1 || (isCut && origin.digest) ? origin : undefined
 }

@@ -27,7 +27,7 @@ const seedDefaults = {
  * @typedef {object} SeedOptions
  * @property {import('../../../core/area.js').Area} [area] with `zooms`; or `only`
  * @property {import('../../../core/grid.js').Zooms | string} [zooms]
- * @property {TileList} [only] these tiles: those that failed before
+ * @property {TileList} [only] these tiles, such as those that failed before
  * @property {string} [refreshBefore] tiles that were stored or confirmed before this time are fetched again
  * @property {number} [rate] requests a second; as the upstream says unless given
  * @property {number} [concurrency] requests at once; as the upstream says unless given
@@ -35,13 +35,13 @@ const seedDefaults = {
  * @property {boolean} [permission] seed although the terms of the upstream forbid it
  * @property {string} [userAgent]
  * @property {Record<string, Record<string, string>>} [secrets] headers by host
- * @property {readonly string[]} [networks] inner networks that may be asked
+ * @property {readonly string[]} [networks] inner networks that it may connect to
  * @property {Partial<typeof import('./fetcher.js').fetchDefaults>} [fetching]
- * @property {AbortSignal} [signal] stops after what is in flight
- * @property {(plan: import('./plan.js').Plan) => void} [onPlan] before anything is asked
+ * @property {AbortSignal} [signal] stops after the requests in flight
+ * @property {(plan: import('./plan.js').Plan) => void} [onPlan] called before the first request
  * @property {(tally: Tally) => void} [onProgress]
  * @property {(failure: {id: string, code: string, reason: string}) => void} [onFailure]
- * @property {(error: TilecouchError) => void} [onTrouble] the upstream does not answer, and is waited for
+ * @property {(error: TilecouchError) => void} [onTrouble] called when the seed waits for an upstream without answers
  * @property {typeof open} [openUpstream]
  */
 
@@ -113,11 +113,11 @@ async function * covered (only, upstream, tally) {
   }
 }
 
-/** What is to be fetched, looked up a few chunks ahead. */
+/** Finds the tiles to fetch, and looks them up a few chunks ahead. */
 async function * findAllStale (store, doc, groups, { before, signal, dryRun, tally, onProgress }) {
-  const looked = pMapIterable(chunks(groups, seedDefaults.lookup, signal),
+  const lookups = pMapIterable(chunks(groups, seedDefaults.lookup, signal),
     chunk => findStale(store, doc, chunk, { at: now(), before }), { concurrency: seedDefaults.lookups })
-  for await (const { jobs, fresh } of looked) {
+  for await (const { jobs, fresh } of lookups) {
     tally.tiles += fresh
     tally.fresh += fresh
     for (const job of jobs) {
@@ -137,7 +137,7 @@ async function run (jobs, { fetcher, saver, tally, concurrency, onProgress }) {
   const answers = pMapIterable(jobs, fetchJob, { concurrency, preserveOrder: false })
   try {
     for await (const { job, answer, error } of answers) {
-      if (!answer && !error) continue // stopped before it was asked
+      if (!answer && !error) continue // stopped before the request
       tally.requests++
       tally.tiles += job.tiles.length
       if (error) for (const { id } of job.tiles) tally.fail({ id, code: error.code, reason: error.message })
@@ -145,7 +145,7 @@ async function run (jobs, { fetcher, saver, tally, concurrency, onProgress }) {
       onProgress?.(tally)
     }
   } catch (error) {
-    // tiles that were fetched are stored all the same
+    // tiles that were already fetched are still stored
     await saver.finish().catch(() => {})
     throw error
   }
@@ -160,11 +160,11 @@ async function setFormat (store, layer, types) {
 const MOST_FAILURES = 1000 // in the summary; all are counted, and given to onFailure
 
 /**
- * What a seed has done so far. Every tile is in exactly one of: fresh, new, changed, unchanged, missing, failed,
+ * The counts of a seed. Every tile is in exactly one of: fresh, new, changed, unchanged, missing, failed,
  * outside; in a dry run, in fresh, stale or outside.
  */
 export class Tally {
-  tiles = 0 // looked at
+  tiles = 0 // all tiles so far
   fresh = 0 // in the store, and not fetched
   stale = 0 // in a dry run: to be fetched
   fetched = 0 // from the upstream, or confirmed by it
@@ -178,7 +178,7 @@ export class Tally {
   bytes = 0 // of the tiles written
   /** @type {Record<string, number>} tiles got, by content type */
   types = {}
-  /** @type {{id: string, code: string, reason: string}[]} the first of them */
+  /** @type {{id: string, code: string, reason: string}[]} the first ones */
   failures = []
   #onFailure
 
@@ -196,8 +196,8 @@ export class Tally {
 }
 
 /**
- * @typedef {{z: number, x: number, y: number, id: string, head?: import('../upstream/save.js').Head}} Wanted
- * @typedef {{tiles: Wanted[]}} Job one request
+ * @typedef {{z: number, x: number, y: number, id: string, head?: import('../upstream/save.js').Head}} StaleTile
+ * @typedef {{tiles: StaleTile[]}} Job one request
  */
 
 /**
@@ -205,7 +205,7 @@ export class Tally {
  * @param {import('../../store/index.js').Store} store
  * @param {Record<string, any>} doc of the layer
  * @param {import('./plan.js').Group[]} groups
- * @param {{at: string, before?: string}} options before: what was stored or checked earlier is fetched again
+ * @param {{at: string, before?: string}} options before: tiles stored or checked earlier are fetched again
  * @returns {Promise<{jobs: Job[], fresh: number}>}
  */
 async function findStale (store, doc, groups, { at, before }) {
@@ -224,10 +224,10 @@ async function findStale (store, doc, groups, { at, before }) {
   return { jobs: jobs.filter(({ tiles }) => tiles.length), fresh }
 }
 
-/** When the upstream confirmed a version, its origin says so; `stored` does not change. */
-function isFresh (head, doc, at, before = '') {
+/** Whether a head needs no request. A confirmation by the upstream is in its origin; `stored` does not change. */
+function isFresh (head, doc, time, before = '') {
   const { stored = '', origin: { checked = '' } = {} } = head
   if ((checked > stored ? checked : stored) < before) return false
   const expiry = expiryOf(head, doc)
-  return expiry === null || expiry > at
+  return expiry === null || expiry > time
 }

@@ -17,12 +17,12 @@ import { ignoring } from '../../../core/promises.js'
  * The part of an area and of a range of zooms that the upstream of a layer has.
  * @param {Record<string, any>} doc the layer
  * @param {Record<string, any>} settings its upstream
- * @param {{area: import('../../../core/area.js').Area, zooms: import('../../../core/grid.js').Zooms}} wanted
+ * @param {{area: import('../../../core/area.js').Area, zooms: import('../../../core/grid.js').Zooms}} part
  */
 export function clip (doc, settings, { area, zooms }) {
   const min = Math.max(zooms.min, doc.minzoom ?? 0, settings.minzoom ?? 0)
   const max = Math.min(zooms.max, doc.maxzoom ?? 30, settings.maxzoom ?? 30)
-  const inside = [doc.bounds, settings.bounds].filter(Boolean).reduce((rest, bounds) => rest.within(bounds), area)
+  const inside = [doc.bounds, settings.bounds].filter(Boolean).reduce((part, bounds) => part.within(bounds), area)
   if (min > max) {
     throw new TilecouchError('BAD_AREA', { why: `the upstream has no tiles of zoom ${zooms.min} to ${zooms.max}` })
   }
@@ -75,7 +75,7 @@ function nearest (means, z) {
 }
 
 /** @typedef {{z: number, x: number, y: number}} Address */
-/** @typedef {Address[]} Group tiles that one request fetches; the first is what the upstream is asked for */
+/** @typedef {Address[]} Group tiles that one request fetches; the first one is requested */
 
 /**
  * The tiles of an area, in the order of their ids, grouped by metatile, without keeping them in memory: a metatile is
@@ -128,9 +128,9 @@ export async function * groupsOfList (tiles, upstream, size) {
 }
 
 /**
- * Groups together, with so many tiles at most, to be looked up in one request.
+ * Puts groups together, to look them up in one request.
  * @param {AsyncIterable<Group> | Iterable<Group>} groups
- * @param {number} size tiles
+ * @param {number} size tiles at most
  * @param {AbortSignal} [signal] ends it
  * @returns {AsyncGenerator<Group[]>}
  */

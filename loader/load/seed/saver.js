@@ -6,7 +6,7 @@ import { compareAnswer } from '../upstream/save.js'
 
 const MOST_TILES = 200 // in a batch
 const MOST_BYTES = 2e6 // in a batch
-const WAIT = 2000 // milliseconds after which a batch is written however small: what is lost when the seed is killed
+const WAIT = 2000 // milliseconds after which even a small batch is written: a killed seed loses no more than that
 const MOST_BATCHES = 3 // at once
 
 export class SeedSaver {
@@ -50,10 +50,10 @@ export class SeedSaver {
     clearTimeout(this.#timer)
     this.#timer = undefined
     if (!this.#versions.length && !this.#extensions.length) return
-    const done = this.#store(this.#versions, this.#extensions)
+    const storing = this.#store(this.#versions, this.#extensions)
       .catch(error => { this.#error ??= error })
-      .finally(() => { this.#inFlight.delete(done) })
-    this.#inFlight.add(done)
+      .finally(() => { this.#inFlight.delete(storing) })
+    this.#inFlight.add(storing)
     this.#versions = []
     this.#extensions = []
     this.#bytes = 0
@@ -68,20 +68,20 @@ export class SeedSaver {
     if (!versions.length) return
     // not tuned: the upstream is slower
     const onFailure = failure => tally.fail(failure)
-    const written = await this.store.write(versions, { batch: versions.length, concurrency: 1, onFailure })
-    tally.new += written.created
-    tally.changed += written.advanced + written.backfilled
-    tally.unchanged += written.unchanged
-    tally.bytes += written.bytes
-    for (const [type, count] of Object.entries(written.types)) tally.types[type] = (tally.types[type] ?? 0) + count
+    const summary = await this.store.write(versions, { batch: versions.length, concurrency: 1, onFailure })
+    tally.new += summary.created
+    tally.changed += summary.advanced + summary.backfilled
+    tally.unchanged += summary.unchanged
+    tally.bytes += summary.bytes
+    for (const [type, count] of Object.entries(summary.types)) tally.types[type] = (tally.types[type] ?? 0) + count
     // without the right to write, there is no point in fetching more
-    const { failed, failures: [first] } = written
-    if (failed === versions.length && written.failures.every(({ code }) => code === 'REFUSED')) {
+    const { failed, failures: [first] } = summary
+    if (failed === versions.length && summary.failures.every(({ code }) => code === 'REFUSED')) {
       throw new TilecouchError('FORBIDDEN', { url: this.store.url, reason: first.reason })
     }
   }
 
-  /** Writes the rest, and waits until everything is in the store. */
+  /** Writes the last batch, and waits until all batches are stored. */
   async finish () {
     this.#flush()
     await Promise.all(this.#inFlight)

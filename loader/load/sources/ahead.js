@@ -1,24 +1,24 @@
-// Reads the tiles of a list many at a time, ahead of a reader that takes them one by one. Nothing is read until the
-// first tile is asked for: listing tiles costs the list alone.
+// Reads the tiles of a list in batches, ahead of a reader that takes them one by one. Nothing is read before the first
+// tile is requested: listing tiles costs the list alone.
 import { batchesOf } from '../../../core/lists.js'
 
-const MOST_TILES = 64 // a reading
-const MOST_BYTES = 1e6 // a reading, where the list says how many a tile has, unless one tile has more
-const AHEAD = 4 // readings ahead of the one that is taken
+const MOST_TILES = 64 // a batch
+const MOST_BYTES = 1e6 // a batch, if the list has the sizes of tiles; a single tile may have more
+const AHEAD = 4 // batches ahead of the current one
 
 /**
- * The bytes of a tile, null where there are none, or a function that reads them when they are wanted.
- * @typedef {Uint8Array | null | (() => Promise<Uint8Array | null>)} Found
+ * The bytes of a tile, null if it has none, or a function that reads them later.
+ * @typedef {Uint8Array | null | (() => Promise<Uint8Array | null>)} TileContent
  */
 
 /**
  * @template {{z: number, x: number, y: number, size?: number, gone?: boolean}} T
  * @param {AsyncIterable<T>} list
- * @param {(items: T[]) => Promise<Found[]>} readMany
+ * @param {(items: T[]) => Promise<TileContent[]>} readMany
  * @returns {AsyncGenerator<import('./index.js').SourceTile>}
  */
 export async function * readAhead (list, readMany) {
-  /** @type {{items: T[], start: () => Promise<Found[]>}[]} */
+  /** @type {{items: T[], start: () => Promise<TileContent[]>}[]} */
   const ahead = []
   const source = batchesOf(list, { most: MOST_TILES, bytes: MOST_BYTES })
   try {
@@ -46,12 +46,12 @@ export async function * readAhead (list, readMany) {
 }
 
 /**
- * Tiles that are read together, once.
+ * A batch: tiles that are read together, once.
  * @template T
- * @param {T[]} items @param {(items: T[]) => Promise<Found[]>} readMany
+ * @param {T[]} items @param {(items: T[]) => Promise<TileContent[]>} readMany
  */
 function chunkOf (items, readMany) {
-  /** @type {Promise<Found[]> | undefined} */
+  /** @type {Promise<TileContent[]> | undefined} */
   let reading
   const start = () => {
     if (reading) return reading

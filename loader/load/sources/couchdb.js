@@ -1,5 +1,5 @@
-// A CouchDB database of others as a source: its documents are tiles with an attachment each, as MapProxy's cache writes
-// them. Ids hold the places of tiles; they come in another order than ours, so that the list is put into a spool first.
+// Opens a CouchDB database of another program as a source: its documents are tiles with one attachment, as the cache of
+// MapProxy writes them. Their ids contain the places, but in another order than ours, so the list is spooled first.
 import { MAX_ZOOM, flipY } from '../../../core/index.js'
 import { shared } from '../../../core/promises.js'
 import { TilecouchError } from '../../errors.js'
@@ -26,7 +26,7 @@ export async function open (name, { idTemplate, scheme, selected, home, signal }
     fields: {},
     scheme: scheme ?? 'xyz',
     get ignored () { return list.ignored },
-    tiles: () => readAhead(list.tiles(), listed => readWithin(listed, async tiles => {
+    tiles: () => readAhead(list.tiles(), batch => readWithin(batch, async tiles => {
       const docs = await couch.docs(tiles.map(({ id }) => id), { attachments: true, signal })
       const images = docs.map(({ doc }) => imageOf(doc))
       list.learn(images)
@@ -39,11 +39,11 @@ export async function open (name, { idTemplate, scheme, selected, home, signal }
 /** The attachment `tile`, or the only one. @returns {Buffer | null} */
 function imageOf (doc) {
   const attachments = doc?._attachments ?? {}
-  const [only, ...others] = Object.values(attachments)
-  return (attachments[ATTACHMENT] ?? (others.length ? undefined : only))?.data ?? null
+  const [only, ...otherAttachments] = Object.values(attachments)
+  return (attachments[ATTACHMENT] ?? (otherAttachments.length ? undefined : only))?.data ?? null
 }
 
-/** Where the tiles are, read from the ids once and kept in a spool. */
+/** The places of the tiles, read from the ids once and kept in a spool. */
 class TileList {
   #spool = shared(async () => (this.#listed = await this.#list()))
   /** @type {Spool | undefined} to be closed */
@@ -69,7 +69,7 @@ class TileList {
   /** Refuses a template that fits none of the first ids. */
   async begin () {
     this.#first = await this.#page(this.template.prefix)
-    if (this.#first.length < PAGE && !this.#first.some(id => this.template.read(id))) throw await this.#nothing()
+    if (this.#first.length < PAGE && !this.#first.some(id => this.template.read(id))) throw await this.#noTilesError()
   }
 
   async * tiles () {
@@ -85,7 +85,7 @@ class TileList {
         for (const id of ids) this.#enter(spool, id)
         if (ids.length < PAGE) break
       }
-      if (!this.#matched) throw await this.#nothing()
+      if (!this.#matched) throw await this.#noTilesError()
       return spool
     } catch (error) {
       await spool.close()
@@ -100,10 +100,10 @@ class TileList {
       return
     }
     this.#matched++
-    const other = tile.names.findIndex((name, index) => name !== (this.#names ??= tile.names)[index])
-    if (other >= 0) {
-      const why = `the documents have both ${JSON.stringify(this.#names?.[other])} and ` +
-        `${JSON.stringify(tile.names[other])} for ${this.template.names[other]}: write the one that is meant instead`
+    const clash = tile.names.findIndex((name, index) => name !== (this.#names ??= tile.names)[index])
+    if (clash >= 0) {
+      const why = `the documents have both ${JSON.stringify(this.#names?.[clash])} and ` +
+        `${JSON.stringify(tile.names[clash])} for ${this.template.names[clash]}: write the one that is meant instead`
       throw new TilecouchError('BAD_OPTION', { option: '--id-template', value: this.template.text, why })
     }
     const { z, x } = tile
@@ -116,8 +116,8 @@ class TileList {
     return rows.map(({ id }) => id)
   }
 
-  /** None of the documents is called like that: what are they called? */
-  async #nothing () {
+  /** The error for a template that no id matches. It shows some of the ids. */
+  async #noTilesError () {
     const rows = await this.couch.page({ limit: 100 }, this.signal)
     const ids = rows.map(({ id }) => id).filter(id => !id.startsWith('_')).slice(0, SHOWN)
     const why = ids.length
@@ -127,7 +127,7 @@ class TileList {
     return new TilecouchError('SOURCE_UNREADABLE', { value: this.couch.url, why })
   }
 
-  /** How large the tiles are is known when some were read: so many are read at once. */
+  /** Updates the average size of tiles, by which the size of batches is chosen. */
   learn (images) {
     const sizes = images.flatMap(image => image ? [image.length] : [])
     if (sizes.length) this.#average = sizes.reduce((sum, size) => sum + size, 0) / sizes.length
@@ -147,22 +147,22 @@ const COORDINATES = ['z', 'x', 'y']
 export class IdTemplate {
   constructor (text) {
     const bad = why => new TilecouchError('BAD_OPTION', { option: '--id-template', value: text, why })
-    const template = text.replace(/^%\(couch_url\)s\//, '') // of MapProxy's configuration: where the database is
+    const template = text.replace(/^%\(couch_url\)s\//, '') // in MapProxy's configuration: the database
     let pattern = ''
     /** Names other than z, x and y. @type {string[]} */
     this.names = []
-    /** What every id begins with. @type {string | undefined} */
+    /** The text with which every id begins. @type {string | undefined} */
     this.prefix = undefined
     const seen = new Set()
-    let at = 0
+    let start = 0
     let literal = ''
     const flush = end => {
-      literal += template.slice(at, end)
-      pattern += escape(template.slice(at, end))
+      literal += template.slice(start, end)
+      pattern += escape(template.slice(start, end))
     }
     for (const match of template.matchAll(PART)) {
       flush(match.index)
-      at = match.index + match[0].length
+      start = match.index + match[0].length
       const name = match[1] ?? match[3]
       if (match[2]) {
         literal += '%'
@@ -176,8 +176,8 @@ export class IdTemplate {
       seen.add(name)
     }
     flush(template.length)
-    const lacking = COORDINATES.filter(name => !seen.has(name))
-    if (lacking.length) throw bad(`it lacks ${lacking.map(name => `{${name}}`).join(' and ')}`)
+    const missingNames = COORDINATES.filter(name => !seen.has(name))
+    if (missingNames.length) throw bad(`it lacks ${missingNames.map(name => `{${name}}`).join(' and ')}`)
     if (/\{|\}|%\(/.test(literal)) throw bad('a brace or %( belongs neither to %(name)s nor to {name}')
     if (/\}\{|\)[sdi]%\(/.test(template)) throw bad('two names need something between them')
     this.text = text

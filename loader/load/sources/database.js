@@ -25,7 +25,7 @@ export async function openStore (name, options) {
 
 /**
  * @param {string} name
- * @param {{home?: string, signal?: AbortSignal}} options home: address of the store that is loaded into
+ * @param {{home?: string, signal?: AbortSignal}} options home: address of the target store
  */
 async function reach (name, { home, signal }) {
   const ambient = home === undefined || originOf(home) === originOf(name)
@@ -46,11 +46,11 @@ async function reach (name, { home, signal }) {
 }
 
 /**
- * Reads the tiles of some documents. What is too much for one answer is read tile by tile, when it is asked for.
+ * Reads the tiles of some documents. If they are too large for one answer, each tile is read later by itself.
  * @template T
  * @param {T[]} items
  * @param {(items: T[]) => Promise<(Buffer | null)[]>} read
- * @returns {Promise<import('./ahead.js').Found[]>}
+ * @returns {Promise<import('./ahead.js').TileContent[]>}
  */
 export async function readWithin (items, read) {
   try {

@@ -1,7 +1,7 @@
-// A document that says where tiles are: a TileJSON, a MapLibre style with one source of tiles, or the capabilities of a
-// WMTS, at an address or in a file. The tiles are loaded as from any tile server, with the zooms, bounds, rows and
-// attribution of the document.
-// Documents that describe something else, such as the capabilities of a WMS, are answered with what to type next.
+// Opens a document that says where tiles are: a TileJSON, a MapLibre style with one source of tiles, or the
+// capabilities of a WMTS, at an address or in a file. The tiles are loaded as from any tile server, with the zooms,
+// bounds, rows and attribution of the document.
+// Other documents, such as the capabilities of a WMS, get an error that says what to type next.
 import { parseBbox, plainNameOf } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { sourceLimits } from '../../formats/reading.js'
@@ -46,7 +46,7 @@ const TILED = ['raster', 'vector', 'raster-dem'] // types of sources of a style
  */
 export async function open (name, options, where) {
   const base = new URL(name)
-  // an inner network may be asked if the user named it, and not because a document did
+  // an inner network is allowed if the user named it, but not if a document did
   const allowedHosts = where?.isNested ? options.named ?? [] : upstream.hostsOf({ url: base.href })
   const shown = `${base.origin}${base.pathname}` // the query may be a key
   const bytes = await fetchDocument(base, { ...options, networks: [...options.networks ?? [], ...allowedHosts] })
@@ -56,20 +56,20 @@ export async function open (name, options, where) {
 }
 
 /**
- * A file that holds no tiles itself.
+ * Opens a file that has no tiles itself.
  * @param {string} name @param {Buffer} begin its first bytes @param {Options} options
- * @returns {Promise<import('./index.js').Source | undefined>} nothing if it describes none either
+ * @returns {Promise<import('./index.js').Source | undefined>} undefined if it describes no tiles either
  */
 export async function openFile (name, begin, options) {
   const kind = kindOfBytes(begin) && kindOfFile(name, begin)
   if (kind) throw notTiles(kind, name)
   const text = String(begin)
   if (/^\ufeff?\s*[{[]/.test(text) || rootOf(text)) {
-    const whole = await readRegular(name, { most: sourceLimits.metadata }).then(String, () => text)
-    return openText(whole, { name }, { ...options, named: [] })
+    const wholeText = await readRegular(name, { most: sourceLimits.metadata }).then(String, () => text)
+    return openText(wholeText, { name }, { ...options, named: [] })
   }
-  const other = kindOfName(name)
-  if (other) throw notTiles(other, name)
+  const otherKind = kindOfName(name)
+  if (otherKind) throw notTiles(otherKind, name)
 }
 
 /** @param {URL} url @param {Options} options @returns {Promise<Buffer>} */
@@ -104,10 +104,10 @@ async function openText (text, where, options) {
   const json = jsonOf(text.replace(/^\ufeff/, ''))
   if (typeof json === 'object' && json !== null) return openJson(json, where, options)
   if (GEOJSON_BEGIN.test(text.slice(0, 4096))) throw notTiles('geojson', where.name)
-  throw unknown(where)
+  throw unknownSource(where)
 }
 
-const unknown = ({ name }) =>
+const unknownSource = ({ name }) =>
   new TilecouchError('SOURCE_UNKNOWN', { value: name, why: 'it is neither a TileJSON nor a map style' })
 
 /** @param {any} json @param {Where} where @param {Options} options */
@@ -116,7 +116,7 @@ async function openJson (json, where, options) {
   if (isObject(json.sources) && Array.isArray(json.layers)) return openStyle(json, where, options)
   if (GEOJSON.has(json.type)) throw notTiles('geojson', where.name)
   if (where.base && json.tileInfo) throw arcgis(where.base, where.name)
-  throw unknown(where)
+  throw unknownSource(where)
 }
 const hasTiles = ({ tiles }) => Array.isArray(tiles) && typeof tiles[0] === 'string'
 
@@ -129,7 +129,7 @@ function openTiles (json, where, options) {
   const scheme = options.scheme ?? json.scheme
   const zoom = value => Number.isInteger(value) && value >= 0 && value <= 30 ? value : undefined
   const [minzoom, maxzoom] = [zoom(json.minzoom), zoom(json.maxzoom)]
-  // styles show a WMS as tiles
+  // styles may use a WMS as a source of tiles
   const server = /\{bbox/i.test(url) ? wmsSettings(new URL(url)) : { type: scheme === 'tms' ? 'tms' : 'xyz', url }
   const settings = { ...server, minzoom, maxzoom, bounds: attempt(() => parseBbox(json.bounds)) }
   const { description, attribution, legend, version, encoding, vector_layers: layers } = json
@@ -149,7 +149,7 @@ async function openStyle (style, where, options) {
   if (chosen.length === 1 && hasTiles(chosen[0])) {
     const [source] = chosen
     const format = source.type === 'vector' ? { format: 'pbf' } : {}
-    const encoding = source.type === 'raster-dem' ? { encoding: source.encoding ?? 'mapbox' } : {} // as styles default
+    const encoding = source.type === 'raster-dem' ? { encoding: source.encoding ?? 'mapbox' } : {} // as in styles
     return openTiles({ name: style.name, ...source, ...format, ...encoding }, where, options)
   }
   const addresses = chosen.map(source => hasTiles(source) ? '' : addressOf(source.url, where))
@@ -171,8 +171,8 @@ function addressOf (url, where) {
   return absolute(inner ?? url, where)
 }
 
-// XML that describes maps: capabilities of a WMS, a TMS, files of QGIS. None of it is loaded: the errors say what it
-// is, and what to type next.
+// XML that describes maps: capabilities of a WMS, a TMS, files of QGIS. It is not loaded: the errors say what it is,
+// and what to type next.
 
 /**
  * The error for XML and HTML.
@@ -193,21 +193,21 @@ function otherXml (root, text, where) {
   return kind ? notTiles(kind, name) : new TilecouchError('SOURCE_UNKNOWN', { value: name, why: `it is XML (${root})` })
 }
 
-/** Those that can be drawn: others only hold layers. */
+/** The names of layers that can be drawn. Layers without a name only contain other layers. */
 function wmsLayers (xml) {
   const titledName = /^\s*(?:<Title>[^<]*<\/Title>\s*)?<Name>([^<]{1,200})<\/Name>/
   const names = blocksOf('Layer', xml).map(block => titledName.exec(block)?.[1])
   return [...new Set(names.flatMap(name => name ? [plain(name)] : []))]
 }
 
-/** A connection of QGIS to a tile server, such as type=xyz&url=… */
+/** The template in a connection of QGIS to a tile server, such as type=xyz&url=… */
 function templateOfQgis (xml) {
   const connection = xml.split(/[<>"']/).find(part => /\btype=xyz\b/.test(part) && /\burl=/.test(part))
   const [, url] = /\burl=([^&\s]+)/.exec(connection ?? '') ?? []
   return url && decodedText(url)
 }
 
-/** A TMS, or what gdal2tiles leaves beside its tiles. @param {string} xml @param {Where} where */
+/** The error for the description of a TMS, such as gdal2tiles writes it. @param {string} xml @param {Where} where */
 function tileMap (xml, { name, base }) {
   const [, ext = 'png'] = /<TileFormat\b[^<>]*\bextension="(\w+)"/.exec(xml) ?? []
   const next = base

@@ -1,5 +1,5 @@
-// Folders as sources: files z/x/y.ext, as gdal2tiles, mbutil and most tile tools write them, with metadata and the list
-// of a diff beside them.
+// Opens folders as sources: files z/x/y.ext, as gdal2tiles, mbutil and most tile tools write them, with metadata and
+// the list of a diff beside them.
 import path from 'node:path'
 import { MAX_ZOOM } from '../../../core/index.js'
 import { FolderReader, MARK } from '../../formats/folder/reader.js'
@@ -23,8 +23,8 @@ export async function open (folder, { selected, zooms, scheme = 'xyz', grid, sig
   if (!gone && await isDiff(reader)) {
     throw invalid(folder, 'the export of a diff into it was stopped, so it is neither a layer nor a whole diff')
   }
-  const other = gone ? undefined : await otherFolder(folder, reader)
-  if (other) throw other
+  const kindError = gone ? undefined : await otherFolder(folder, reader)
+  if (kindError) throw kindError
   return {
     name: path.basename(path.resolve(folder)),
     fields,
@@ -51,45 +51,47 @@ export async function open (folder, { selected, zooms, scheme = 'xyz', grid, sig
 }
 
 const TILE_NAME = /^\d+(?:@2x)?\.(?:png|jpe?g|webp|avif|pbf|mvt)$/i
-const LISTED = 1000 // names in a folder without zooms that are looked at
+const LISTED = 1000 // names that are read in a folder without zooms
 
 /**
- * The error for a folder without zooms, if something else is in it: a folder of tiles, or files of another kind.
+ * The error for a folder without zooms that contains a folder of tiles, or files of another kind.
  * @param {string} folder @param {FolderReader} reader
  */
 async function otherFolder (folder, reader) {
-  const inner = []
-  let other
+  const tileFolders = []
+  let otherFile
   try {
-    const deep = await tooDeep(folder, reader)
-    if (deep) return deep
+    const error = await tooDeep(folder, reader)
+    if (error) return error
     if (await hasZooms(reader)) return undefined
     let count = 0
     for await (const entry of reader.list('', name => !name.startsWith('.'))) {
-      if (entry.isFile()) other ??= kindOfName(entry.name) && entry.name
-      else if (entry.isDirectory() && await hasZooms(reader, entry.name)) inner.push(entry.name)
+      if (entry.isFile()) otherFile ??= kindOfName(entry.name) && entry.name
+      else if (entry.isDirectory() && await hasZooms(reader, entry.name)) tileFolders.push(entry.name)
       if (++count >= LISTED) break
     }
   } catch (error) {
     if (error.code === 'ABORTED') throw error
-    return undefined // it is met again when the tiles are listed
+    return undefined // the error occurs again when the tiles are listed
   }
-  if (inner.length > 1) {
-    return refusal(folder, `a folder with ${inner.length} folders of tiles in it`, {
+  if (tileFolders.length > 1) {
+    return refusal(folder, `a folder with ${tileFolders.length} folders of tiles in it`, {
       how: 'Load one of them; or, if their names hold times, all of them as editions',
-      lines: [loadCommand(path.join(folder, inner.sort()[0])), loadCommand(folder, ' --dated')]
+      lines: [loadCommand(path.join(folder, tileFolders.sort()[0])), loadCommand(folder, ' --dated')]
     })
   }
-  if (inner.length) {
-    const lines = [loadCommand(path.join(folder, inner[0]))]
-    return refusal(folder, `not the folder with the zooms: that is ${inner[0]}, in it`, { how: 'Load that one', lines })
+  if (tileFolders.length) {
+    const lines = [loadCommand(path.join(folder, tileFolders[0]))]
+    return refusal(folder, `not the folder with the zooms: that is ${tileFolders[0]}, in it`, {
+      how: 'Load that one', lines
+    })
   }
-  if (!other) return undefined
-  const kind = kindOfName(other) ?? ''
-  const inside = path.join(folder, other)
+  if (!otherFile) return undefined
+  const kind = kindOfName(otherFile) ?? ''
+  const inside = path.join(folder, otherFile)
   if (kind !== 'tiff' && kind !== 'raster') return notTiles(kind, folder, { inside })
-  const made = `${path.basename(path.resolve(folder))}.vrt` // all of them as one
-  const before = [`gdalbuildvrt ${quoted(made)} ${quoted(folder)}/*${path.extname(other)}`]
+  const made = `${path.basename(path.resolve(folder))}.vrt` // all files as one raster
+  const before = [`gdalbuildvrt ${quoted(made)} ${quoted(folder)}/*${path.extname(otherFile)}`]
   return notTiles(kind, folder, { inside, made, before })
 }
 
@@ -122,7 +124,7 @@ async function hasTiles (reader, below) {
 const hasZooms = async (reader, below) => (await reader.numbers(below)).some(zoom => zoom <= MAX_ZOOM)
 
 /**
- * Whether the folder is marked as a diff, which earlier versions exported: they wrote the list of what is gone last.
+ * Whether the folder is marked as a diff of an earlier tilecouch, which wrote the list of gone tiles last.
  * @param {FolderReader} reader
  */
 async function isDiff (reader) {

@@ -1,22 +1,22 @@
-// What tiles can be loaded from. Every source is the same small thing:
+// Opens the sources that tiles can be loaded from. Every source has:
 //
-//   name      what it is called in the edition
+//   name      its name in the edition
 //   fields    its description, as fields of a layer document
 //   tiles()   its tiles in ascending order of their ids, each with a read() that fetches the bytes; may be walked again
 //   close()
 //
-// and some know more:
+// and some have:
 //
-//   time      when the map looked like this, by the source's own account
-//   diff      whether it is what changed only, so that some of its tiles may be gone
-//   total     how many tiles are selected, where that is known without walking
-//   bounds    where they are, by its own account
-//   scheme    how it counts rows, where the user may say that
-//   walk()    its tiles in the order in which they are cheapest to read, where that is another than that of their ids
+//   time      when the map looked like this, as the source states it
+//   diff      whether it has only changed tiles, of which some may be gone
+//   total     how many tiles are selected, if that is known without walking
+//   bounds    where the tiles are, as the source states it
+//   scheme    how it counts rows, if the user may set that
+//   walk()    its tiles in the order in which they are cheapest to read, if that is not the order of their ids
 //
 // To add a kind: a module with `open`, and its name in the lists below; formats/recognise.js recognises files,
-// `recognisesUrl` addresses. What people try and is none of these is answered with what it is and the next command:
-// see formats/other-kinds.js, services.js and description.js.
+// `recognisesUrl` addresses. For other inputs, the error says what they are, and gives the next command: see
+// formats/other-kinds.js, services.js and description.js.
 import { gridOf, isSameGrid, parseArea, selectorOf } from '../../../core/index.js'
 import { Extent } from '../../../core/store/extent.js'
 import { TilecouchError } from '../../errors.js'
@@ -34,8 +34,8 @@ import * as upstream from './upstream.js'
 const fileKinds = { folder: folder.open, mbtiles: mbtiles.open, pmtiles: pmtiles.open }
 const urlKinds = /** @type {UrlKind[]} */ ([pmtiles, upstream, couchdb])
 
-const BEGIN = 4096 // bytes by which a file is recognised that holds no tiles
-const NO_DATABASE = new Set(['BAD_ANSWER', 'BAD_DATABASE', 'COUCHDB_ERROR']) // with which other servers are refused
+const BEGIN = 4096 // bytes by which a file without tiles is recognised
+const NO_DATABASE = new Set(['BAD_ANSWER', 'BAD_DATABASE', 'COUCHDB_ERROR']) // errors of servers that are no CouchDB
 const TELLING = new Set(['ABORTED', 'SOURCE_NOT_TILES', 'BAD_AREA', 'BAD_UPSTREAM', 'SEED_FORBIDDEN'])
 
 export const schemes = ['xyz', 'tms']
@@ -50,9 +50,9 @@ export const schemes = ['xyz', 'tms']
  * @property {() => Promise<Uint8Array | null> | Uint8Array | null} [read]
  * @property {boolean} [gone]
  * @property {boolean} [known] it need not be read
- * @property {string} [ext] what its name ends with: png, jpg, webp, avif or pbf
+ * @property {string} [ext] extension of its name: png, jpg, webp, avif or pbf
  * @property {string} [file] its path in a folder
- * @property {string} [content] tiles with the same have the same bytes
+ * @property {string} [content] equal for tiles with the same bytes
  * @property {string} [expires] exact time
  * @property {Record<string, any>} [origin]
  *
@@ -65,39 +65,39 @@ export const schemes = ['xyz', 'tms']
  * @property {boolean} [diff]
  * @property {number} [total]
  * @property {number} [ignored] documents that are no tiles, counted when they are listed
- * @property {import('../../../core/grid.js').Bbox} [bounds] where its tiles are, by its own account
- * @property {string} [profile] of the grid of its tiles, by its own account, where that is not Web Mercator and not
- *   known
- * @property {boolean} [isInGrid] its tiles were selected in the grid that it says
- * @property {'xyz' | 'tms'} [scheme] how it counts rows, where --scheme may say that
- * @property {{area: import('../../../core/area.js').Area, seen: Extent}} [wanted] the area that was asked for, and
- *   where its tiles are, in that area or not
- * @property {Map<number, number>} [counts] tiles by zoom, where they come from another server
+ * @property {import('../../../core/grid.js').Bbox} [bounds] where its tiles are, as it states
+ * @property {string} [profile] of the grid of its tiles, as it states, if that is neither Web Mercator nor another
+ *   known grid
+ * @property {boolean} [isInGrid] its tiles were selected in the grid that it states
+ * @property {'xyz' | 'tms'} [scheme] how it counts rows, if --scheme may set that
+ * @property {{area: import('../../../core/area.js').Area, seen: Extent}} [wanted] the requested area, and where its
+ *   tiles are, in that area or not
+ * @property {Map<number, number>} [counts] tiles by zoom, if they come from another server
  * @property {(options?: WalkOptions) => AsyncIterable<SourceTile>} [walk]
  *
  * @typedef {object} WalkOptions
  * @property {(tiles: {z: number, x: number, y: number}[]) => Promise<boolean[]>} [known] which of them need not be
- *   read: they come with `known`
- * @property {{tileSize?: number, format?: string, grid?: string | object}} [layer] what they are loaded into
+ *   read: `walk` gives these with `known`
+ * @property {{tileSize?: number, format?: string, grid?: string | object}} [layer] into which they are loaded
  *
- * What of a source is wanted, as a caller says it.
+ * The part of a source that a caller selects.
  * @typedef {object} Selection
  * @property {import('../../../core/grid.js').Bbox} [bbox]
  * @property {object} [polygon] GeoJSON, parsed
  * @property {import('../../../core/area.js').Area} [area] instead of bbox and polygon
  * @property {import('../../../core/grid.js').Zooms} [zooms]
  *
- * What a kind is opened with.
+ * The options with which a kind is opened.
  * @typedef {object} SourceOptions
  * @property {(z: number, x: number, y: number) => boolean} selected whether a tile is within zooms and area
  * @property {import('../../../core/area.js').Area} [area]
  * @property {import('../../../core/grid.js').Zooms} [zooms]
- * @property {'xyz' | 'tms'} [scheme] how the source counts rows, where it is another than its kind does
- * @property {string | object} [grid] of its tiles: `grid` of a layer document; what the source says unless given
- * @property {boolean} [isGridGiven] `grid` counts more than what the source says
+ * @property {'xyz' | 'tms'} [scheme] how the source counts rows, if that differs from its kind
+ * @property {string | object} [grid] of its tiles: `grid` of a layer document; the grid of the source unless given
+ * @property {boolean} [isGridGiven] `grid` takes precedence over the grid that the source states
  * @property {string} [matrixSet] of a WMTS that has several
  * @property {string} [sourceName] layer of a WMTS that has several
- * @property {string | object} [usualGrid] of its tiles where neither `grid` nor the source says it
+ * @property {string | object} [usualGrid] of its tiles, if neither `grid` nor the source names one
  * @property {{layer: string, time?: string}} [from] of another store
  * @property {string} [idTemplate] of the documents of a CouchDB that MapProxy wrote
  * @property {string} [layer] that is loaded into, for messages
@@ -119,28 +119,28 @@ export const schemes = ['xyz', 'tms']
  * @param {Selection & Omit<SourceOptions, 'selected'> & import('./upstream.js').Asking} [options]
  * @returns {Promise<Source>}
  */
-export async function openSource (name, { bbox, polygon, area, scheme, ...given } = {}) {
+export async function openSource (name, { bbox, polygon, area, scheme, ...kindOptions } = {}) {
   if (scheme && !schemes.includes(scheme)) throw new TilecouchError('BAD_OPTION', { option: '--scheme', value: scheme })
   area ??= bbox || polygon ? parseArea({ bbox, polygon }) : undefined
-  const options = { ...given, area, scheme }
-  const { grid = given.usualGrid } = given
-  const source = await openIn(grid, name, { ...options, isGridGiven: given.grid !== undefined })
-  const { isInGrid, fields: { grid: said } } = source
-  const isOther = said !== undefined && !isSameGrid({ grid: said }, { grid })
-  if (given.grid === undefined && isOther && !isInGrid) {
+  const options = { ...kindOptions, area, scheme }
+  const { grid = kindOptions.usualGrid } = kindOptions
+  const source = await openIn(grid, name, { ...options, isGridGiven: kindOptions.grid !== undefined })
+  const { isInGrid, fields: { grid: statedGrid } } = source
+  const isOther = statedGrid !== undefined && !isSameGrid({ grid: statedGrid }, { grid })
+  if (kindOptions.grid === undefined && isOther && !isInGrid) {
     // rows from the south and areas depend on the grid, which only the source knows
     await source.close()
-    return openIn(said, name, options)
+    return openIn(statedGrid, name, options)
   }
-  const isSaid = isOther && given.grid === undefined
-  if (grid !== undefined && !isSaid) source.fields = { ...source.fields, grid }
+  const hasOwnGrid = isOther && kindOptions.grid === undefined
+  if (grid !== undefined && !hasOwnGrid) source.fields = { ...source.fields, grid }
   return source
 }
 
 /** @param {string | object | undefined} field @param {string} name @param {any} options */
-async function openIn (field, name, { area: wanted, zooms, ...options }) {
+async function openIn (field, name, { area: areaOption, zooms, ...options }) {
   const grid = gridOf({ grid: field })
-  const area = wanted?.in(grid)
+  const area = areaOption?.in(grid)
   const isSelected = selectorOf(area, zooms)
   const seen = new Extent(grid)
   const selected = (z, x, y) => {
@@ -171,10 +171,10 @@ async function openOther (name, options) {
 
 /** @param {URL} url @param {string} name @param {SourceOptions & import('./upstream.js').Asking} options */
 async function openUrl (url, name, options) {
-  const kind = urlKinds.find(one => one.recognisesUrl(url, options))
+  const kind = urlKinds.find(urlKind => urlKind.recognisesUrl(url, options))
   if (kind) return kind.open(name, options)
-  const other = otherAddress(url, name)
-  if (other) throw other
+  const addressError = otherAddress(url, name)
+  if (addressError) throw addressError
   if (url.search || !store.recognisesUrl(url, options)) return description.open(name, options)
   try {
     return await store.open(name, options)
@@ -186,12 +186,12 @@ async function openUrl (url, name, options) {
   }
 }
 
-/** What is no database may describe tiles, or something else that is known; otherwise the first error counts. */
+/** Opens an address that is no database as a description of tiles. If that fails too, the first error counts. */
 async function describedAt (name, options, error) {
   try {
     return await description.open(name, options)
-  } catch (second) {
-    throw TELLING.has(second.code) ? second : error
+  } catch (secondError) {
+    throw TELLING.has(secondError.code) ? secondError : error
   }
 }
 

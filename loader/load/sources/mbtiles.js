@@ -1,5 +1,5 @@
-// MBTiles 1.3 as a source: one SQLite file. `tiles` may be a table, or a view over `map` and `images` in deduplicated
-// files. Rows are counted from the south. In a diff, a row without bytes says that the tile is gone.
+// Opens MBTiles 1.3 as a source: one SQLite file. `tiles` may be a table, or a view over `map` and `images` in
+// deduplicated files. Rows are counted from the south. In a diff, a row without bytes says that the tile is gone.
 import path from 'node:path'
 import { chunks } from '../../../core/lists.js'
 import { compareInner, compareRows, gridOf } from '../../../core/index.js'
@@ -10,7 +10,7 @@ import { layerFieldsOf, otherGridOf, timeOf } from '../../formats/metadata.js'
 import { checkPages, missingTiles, readMetadata, readTables } from '../../formats/mbtiles/reader.js'
 import { SqliteFile, cell, textOf } from '../../formats/mbtiles/sqlite.js'
 
-const COLUMNS = 1000 // of a zoom whose rows are asked for at once
+const COLUMNS = 1000 // of a zoom whose rows are read at once
 const TILE = `SELECT
   CASE WHEN length(tile_data) <= ${sourceLimits.tile} THEN CAST(tile_data AS BLOB) END, length(tile_data)
   FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ? LIMIT 1`
@@ -104,22 +104,22 @@ class Mbtiles {
   async * #columns (z, columns) {
     const sql = `SELECT ?2, ${cell('tile_row')}, ${this.#isDiff ? 'tile_data IS NULL' : '0'} FROM tiles WHERE ` +
       'zoom_level = ?1 AND tile_column = ?2'
-    const flipped = this.#options.scheme !== 'xyz' && Number.isInteger(z)
+    const isFlipped = this.#options.scheme !== 'xyz' && Number.isInteger(z)
     const grid = gridOf(this.#options)
     let tiles = []
-    for await (const [x, given, gone] of this.#rows(sql, columns.map(column => [z, column]))) {
+    for await (const [x, rowCell, gone] of this.#rows(sql, columns.map(column => [z, column]))) {
       if (tiles.length && tiles[0].x !== x) {
-        yield * sorted(tiles)
+        yield * sortedByRow(tiles)
         tiles = []
       }
-      const row = textOf(given)
-      tiles.push({ z, x, y: flipped && Number.isInteger(row) ? grid.flipY(z, row) : row, row, gone: Boolean(gone) })
+      const row = textOf(rowCell)
+      tiles.push({ z, x, y: isFlipped && Number.isInteger(row) ? grid.flipY(z, row) : row, row, gone: Boolean(gone) })
       this.#refuseMore(tiles.length, `rows in a column of zoom ${z}`)
     }
-    yield * sorted(tiles)
+    yield * sortedByRow(tiles)
   }
 
-  /** What is too much for memory is read when it is asked for. */
+  /** Reads tiles together. Those that are too large for memory are read later, one by one. */
   async #readMany (places) {
     const rows = await this.#db.get(TILE, places.map(parametersOf))
     return places.map((place, index) => async () => {
@@ -128,7 +128,7 @@ class Mbtiles {
     })
   }
 
-  // a row without bytes is a damaged tile: only in a diff does it mean anything
+  // a row without bytes is a damaged tile: only in a diff does it have a meaning
   #bytesOf ({ z, x, y }, row) {
     if (row instanceof Error) throw invalid(this.#file, `${z}/${x}/${y} cannot be read: ${row.message}`, row)
     if (row?.[1] > sourceLimits.tile) throw invalid(this.#file, `${z}/${x}/${y} has ${row[1]} bytes`)
@@ -145,8 +145,8 @@ class Mbtiles {
     return numbers.sort(compare)
   }
 
-  #refuseMore (count, what) {
-    if (count > sourceLimits.names) throw invalid(this.#file, `it has more than ${sourceLimits.names} ${what}`)
+  #refuseMore (count, noun) {
+    if (count > sourceLimits.names) throw invalid(this.#file, `it has more than ${sourceLimits.names} ${noun}`)
   }
 
   async * #rows (sql, each) {
@@ -164,4 +164,4 @@ class Mbtiles {
 
 const parametersOf = ({ z, x, row }) => [z, x, row]
 
-const sorted = tiles => tiles.sort((a, b) => compareRows(a.y, b.y))
+const sortedByRow = tiles => tiles.sort((a, b) => compareRows(a.y, b.y))

@@ -1,5 +1,5 @@
-// PMTiles 3 as a source: one file, here or on a web server. Its tiles lie along a Hilbert curve and many of them may
-// share their bytes. When the source is opened its directories are read, and its tiles put into the order of ids.
+// Opens PMTiles 3 as a source: one file, local or on a web server. Its tiles lie along a Hilbert curve, and many of
+// them may share their bytes. On opening, its directories are read, and its tiles are put into the order of ids.
 import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -78,7 +78,7 @@ async function describe (file, name, onFault) {
   return { header, metadata }
 }
 
-/** The header knows where the map is; writers that do not say leave zeros there. */
+/** The fields of the layer. The bounds are in the header, where some writers leave zeros. */
 function fieldsOf ({ type, minzoom, maxzoom, bounds, center }, metadata, onBad) {
   const placed = bounds.some(Boolean)
   return layerFieldsOf({
@@ -107,7 +107,7 @@ class Archive {
   }
 
   /**
-   * Lists the tiles that are wanted, and fetches them when they are on a server.
+   * Lists the selected tiles, and fetches them if the file is on a server.
    * @param {import('./index.js').SourceOptions} options
    */
   async index ({ area, zooms, signal, onReading, onFault = throwFaults(this.#name) }) {
@@ -115,30 +115,30 @@ class Archive {
     const ids = idSelection({ area, zooms })
     const blocks = this.#file instanceof RemoteFile ? new Blocks(header.data.length) : undefined
     const takeBreak = breather(signal)
-    // a run of many takes no more room than one of few: a count is believed as far as there are bytes of tiles
+    // a long run takes no more bytes than a short one: only so many tiles are believed as there are bytes of tiles
     const most = Math.max(pmtilesDefaults.uncounted, header.addressed ? header.data.length : 0)
-    let left = most
+    let remaining = most
     await reading(this.#name, async () => {
       const directories = new Directories(this.#file, header, onFault, ids.any)
       for await (const entries of directories.tiles()) {
-        for (const what of /** @type {const} */ (['entries', 'addressed'])) {
-          if (header[what] && directories[what] > header[what]) {
-            throw new Error(`it says that it has ${header[what]} ${what === 'entries' ? what : 'tiles'}, but it ` +
+        for (const count of /** @type {const} */ (['entries', 'addressed'])) {
+          if (header[count] && directories[count] > header[count]) {
+            throw new Error(`it says that it has ${header[count]} ${count === 'entries' ? count : 'tiles'}, but it ` +
               'has more')
           }
         }
         for (const { id, run, offset, length } of entries) {
-          let any = false
-          if (!area && !zooms && run > left) throw tooMany(most)
+          let isSelected = false
+          if (!area && !zooms && run > remaining) throw tooMany(most)
           for (const [z, x, y] of ids.tiles(id, id + run)) {
             this.#spool.add(z, x, y, offset, length)
-            any = true
-            if (--left < 0) throw tooMany(most)
+            isSelected = true
+            if (--remaining < 0) throw tooMany(most)
             const pause = takeBreak()
             if (pause) await pause
           }
-          if (any && length <= sourceLimits.tile) {
-            blocks?.add(offset, length) // what is longer is refused when it is read
+          if (isSelected && length <= sourceLimits.tile) {
+            blocks?.add(offset, length) // a longer tile is refused when it is read
           }
         }
       }
@@ -146,7 +146,7 @@ class Archive {
     if (this.#file instanceof RemoteFile && blocks) await this.#fetch(this.#file, blocks, onReading)
   }
 
-  // once and in its own order: that of the tiles leads to and fro in it, and the server is far
+  // reads the remote file once, in its own order: the order of the tiles would jump to and fro
   async #fetch (remote, blocks, onReading) {
     const total = blocks.bytes
     const { bavail, bsize } = await statfs(tmpdir())
@@ -155,8 +155,8 @@ class Archive {
     }
     const { offset } = this.#header.data
     let done = 0
-    await remote.fetch(blocks.ranges(), offset, (at, bytes) => {
-      this.#spool.place(at - offset, bytes)
+    await remote.fetch(blocks.ranges(), offset, (position, bytes) => {
+      this.#spool.place(position - offset, bytes)
       onReading?.({ bytes: done += bytes.length, total })
     })
   }
@@ -180,7 +180,7 @@ class Archive {
     }
   }
 
-  // as a store keeps them: images unchanged, vector tiles in gzip; the header is not always right about the packing
+  // whether bytes are as a store keeps them: images plain, vector tiles in gzip. The header may state a wrong packing
   #isReady (bytes) {
     const { type, tilePacking } = this.#header
     if (tilePacking !== 'none' && tilePacking !== 'gzip') return false

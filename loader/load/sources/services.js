@@ -1,5 +1,5 @@
-// Addresses that are not of tiles: other schemes, map services, single tiles, files of other kinds. Each is answered
-// with what to type next, without any request.
+// Errors for addresses that are not of tiles: other schemes, map services, single tiles, files of other kinds. Each
+// error says what to type next. No request is needed.
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { attempt } from '../../../core/values.js'
@@ -14,8 +14,8 @@ const TILE = /\/\d{1,2}\/\d+\/\d+((?:@2x)?\.(?:png|jpe?g|webp|avif|pbf|mvt))$/i
 const ARCGIS = /\/(?:Map|Image)Server\/?$/i
 const WMS_PATH = /\/(?:wms|wmsserver|ows|mapserv(?:\.\w+)?)\/?$/i
 
-// what every GetMap has of its own
-const OWN = new Set([
+// parameters that every GetMap request sets itself
+const GET_MAP = new Set([
   'service', 'request', 'version', 'layers', 'styles', 'srs', 'crs', 'bbox', 'width', 'height', 'format', 'transparent',
   'exceptions'
 ])
@@ -51,17 +51,17 @@ export function otherScheme (name) {
 }
 
 /**
- * In object storage: PMTiles can be read where they are, over HTTPS.
+ * The error for an address in object storage. Only PMTiles can be read there, over HTTPS.
  * @param {string} name @param {string} rest without the scheme
  * @param {{host: (place: string) => string, copy: string, sync: string}} provider its commands
  */
 function bucket (name, rest, { host, copy, sync }) {
-  const [place, ...keys] = rest.split('/')
+  const [bucketName, ...keys] = rest.split('/')
   const key = keys.join('/')
   if (/\.pmtiles$/i.test(key)) {
     return refusal(name, 'in object storage, which tilecouch reads over HTTPS', {
       how: 'If the object is public, or else with a signed address',
-      lines: [loadCommand(`https://${host(place)}/${key}`)]
+      lines: [loadCommand(`https://${host(bucketName)}/${key}`)]
     })
   }
   const file = /\.\w+$/.test(key) ? path.posix.basename(key) : undefined
@@ -71,7 +71,7 @@ function bucket (name, rest, { host, copy, sync }) {
   })
 }
 
-/** The error for an address that is seen to be none of tiles. @param {URL} url @param {string} name as it was given */
+/** The error for an address that is clearly not one of tiles. @param {URL} url @param {string} name as typed */
 export function otherAddress (url, name) {
   const { pathname } = url
   if (DATABASE.test(pathname)) {
@@ -95,19 +95,19 @@ export function otherAddress (url, name) {
   return kind && notTiles(kind, name)
 }
 
-/** Keys do not belong into settings and messages. @param {string} address */
+/** An address without keys, for settings and messages. @param {string} address */
 const withoutKeys = address => withoutSecrets(address).url
 
 const asksWms = url => valueOf(url, 'service')?.toLowerCase() === 'wms'
 
-/** The error for the address of a WMS where a template is wanted. @param {string} text */
+/** The error for the address of a WMS in place of a template. @param {string} text */
 export function wmsForTemplate (text) {
   const url = !text.includes('{') && URL.canParse(text) ? new URL(text) : undefined
   return url && (asksWms(url) ? wms(url, text) : likelyService(url, text))
 }
 
 /**
- * The error for an address that was taken for a database, and is none.
+ * The error for an address that was taken for a database, but is probably one of a WMS.
  * @param {URL} url @param {string} name
  */
 export const likelyService = (url, name) => WMS_PATH.test(url.pathname) ? wms(url, name) : undefined
@@ -143,10 +143,10 @@ export const upstreamCommands = settings => [
   'tilecouch load --upstream upstream.json --layer NAME --bbox WEST,SOUTH,EAST,NORTH --zoom 0-12'
 ]
 
-/** The settings of an upstream, as far as an address of a WMS has them. @param {URL} url */
+/** The settings of an upstream that the address of a WMS contains. @param {URL} url */
 export function wmsSettings (url) {
-  const others = [...url.searchParams].filter(([field]) => !OWN.has(field.toLowerCase()))
-  const query = others.map(pair => pair.map(encodeURIComponent).join('=')).join('&')
+  const otherParameters = [...url.searchParams].filter(([field]) => !GET_MAP.has(field.toLowerCase()))
+  const query = otherParameters.map(pair => pair.map(encodeURIComponent).join('=')).join('&')
   const [layers, styles, format, version] = ['layers', 'styles', 'format', 'version'].map(field => valueOf(url, field))
   return {
     type: 'wms',
@@ -160,4 +160,4 @@ export function wmsSettings (url) {
 }
 
 /** A parameter, however its name is written. @param {URL} url @param {string} field in small letters */
-const valueOf = (url, field) => [...url.searchParams].find(([own]) => own.toLowerCase() === field)?.[1]
+const valueOf = (url, field) => [...url.searchParams].find(([name]) => name.toLowerCase() === field)?.[1]

@@ -18,37 +18,37 @@ export const recognisesUrl = (url, { idTemplate }) =>
   idTemplate === undefined && !/[{}]|%7b|%7d/i.test(url.href) && !/\.[^/]*$/.test(url.pathname)
 
 /** @type {import('./index.js').OpenSource} */
-export async function open (name, { from, layer: into, area: given, zooms, home, signal }) {
-  const { layer, time } = from ?? { layer: /** @type {string} */ (into), time: undefined }
+export async function open (name, { from, layer: target, area: areaOption, zooms, home, signal }) {
+  const { layer, time } = from ?? { layer: /** @type {string} */ (target), time: undefined }
   const store = await openStore(name, { home, signal })
   const { fields, last } = await describe(store, layer, time)
-  const selection = { time, area: given?.in(gridOf(fields)), zooms, signal }
+  const selection = { time, area: areaOption?.in(gridOf(fields)), zooms, signal }
 
   return {
-    // where an embedded store is found differs from run to run, and what was stopped is known again by its name
-    name: `${formatReference(layer, time)}${home && isSame(home, name) ? '' : ` of ${store.url}`}`,
+    // the address of an embedded store changes from run to run, and a stopped load is recognised by this name
+    name: `${formatReference(layer, time)}${home && isSameDatabase(home, name) ? '' : ` of ${store.url}`}`,
     fields,
     isInGrid: true,
     ...(time !== undefined && last && { time: last }),
     ...(time === undefined && { total: (await store.count(layer, selection)).tiles }),
-    tiles: () => readAhead(store.list(layer, selection), batches => readWithin(batches, async listed => (
-      // null: it is gone since it was listed
-      (await readBytesOf(store.couch, listed, { signal })).map(version => version?.bytes ?? null)
+    tiles: () => readAhead(store.list(layer, selection), batch => readWithin(batch, async versions => (
+      // null: the version was removed since it was listed
+      (await readBytesOf(store.couch, versions, { signal })).map(version => version?.bytes ?? null)
     ))),
     close () {}
   }
 }
 
-const isSame = (a, b) => parseDatabaseUrl(a).url === parseDatabaseUrl(b).url
+const isSameDatabase = (a, b) => parseDatabaseUrl(a).url === parseDatabaseUrl(b).url
 
-/** Fields of the layer, and the last time at which anything changed up to the one that is asked for. */
+/** Fields of the layer, and the last time up to the requested one at which any tile changed. */
 async function describe (store, layer, time) {
-  // it may have tiles without a description: MapProxy writes nothing else
+  // a layer may have tiles and no document: MapProxy writes only tiles
   const doc = await store.layer(layer).catch(ignoring('LAYER_NOT_FOUND')) ?? {}
   const fields = Object.fromEntries(DESCRIPTIVE.flatMap(field => doc[field] === undefined ? [] : [[field, doc[field]]]))
   if (time === undefined) return { fields, last: undefined }
-  const when = endOf(time)
+  const exactTime = endOf(time)
   const times = await store.times(layer)
   if (!times.length && !doc.layer) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
-  return { fields, last: times.filter(entry => entry.time <= when).at(-1)?.time }
+  return { fields, last: times.filter(entry => entry.time <= exactTime).at(-1)?.time }
 }

@@ -1,11 +1,11 @@
-// Templates of tile addresses as documents of others write them.
+// Reads templates of tile addresses in documents of other programs.
 import { fillTemplate, isSecret } from '../../../core/upstream.js'
 import { decodedText } from '../../../core/values.js'
 import { TilecouchError } from '../../errors.js'
 import { originOf } from '../upstream/secrets.js'
 
 /**
- * An address in a document, complete.
+ * The complete form of an address in a document.
  * @param {string} address
  * @param {{name: string, base?: URL}} where the document came from
  */
@@ -21,28 +21,31 @@ export function absolute (address, { name, base }) {
 }
 
 /**
- * Takes keys out of a template: they are sent with the requests, and stored nowhere.
+ * Removes keys from a template: they are sent with the requests, and stored nowhere.
  * @param {string} template
- * @param {import('../upstream/secrets.js').SecretsByHost} [given] those of the user, which count
+ * @param {import('../upstream/secrets.js').SecretsByHost} [userSecrets] they take precedence
  * @returns {{url: string, secrets: import('../upstream/secrets.js').SecretsByHost}}
  */
-export function withoutSecrets (template, given = {}) {
+export function withoutSecrets (template, userSecrets = {}) {
   const [address, query = ''] = template.split(/\?(.*)/s)
   const parts = query.split('&').map(part => {
     const [name, value = ''] = part.split(/=(.*)/s)
     return { part, name: decodedText(name), value: decodedText(value) }
   })
   const keys = parts.filter(({ name }) => isSecret(name))
-  if (!keys.length) return { url: template, secrets: given }
-  const rest = parts.filter(one => !keys.includes(one)).map(({ part }) => part).join('&')
+  if (!keys.length) return { url: template, secrets: userSecrets }
+  const otherParts = parts.filter(entry => !keys.includes(entry)).map(({ part }) => part).join('&')
   const moved = Object.fromEntries(keys.map(({ name, value }) => [`?${name}`, value]))
   const filled = fillTemplate(address, () => '1')
   const origin = URL.canParse(filled) ? new URL(filled).origin : ''
-  const host = Object.keys(given).find(key => originOf(key) === origin) ?? origin
-  return { url: address + (rest && `?${rest}`), secrets: { ...given, [host]: { ...moved, ...given[host] } } }
+  const host = Object.keys(userSecrets).find(key => originOf(key) === origin) ?? origin
+  return {
+    url: address + (otherParts && `?${otherParts}`),
+    secrets: { ...userSecrets, [host]: { ...moved, ...userSecrets[host] } }
+  }
 }
 
-// XML of others, read with expressions that take what they know and skip the rest.
+// XML of other programs, read with regular expressions that skip unknown parts.
 
 export const plain = text =>
   text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&')
@@ -52,7 +55,7 @@ export const textsOf = (tag, xml) =>
   [...xml.matchAll(new RegExp(`<(?:\\w+:)?${tag}\\b[^<>]*>([^<]*)</`, 'g'))].map(([, text]) => plain(text.trim()))
 
 /**
- * What follows the beginning of each element of a name, up to that of the next.
+ * The text after the start tag of each element of a name, up to the next such tag.
  * @param {string} tag @param {string} xml
  */
 export const blocksOf = (tag, xml) => xml.split(new RegExp(`<(?:\\w+:)?${tag}(?:\\s[^<>]*)?>`)).slice(1)

@@ -1,6 +1,6 @@
-// A tile server as a source: the template of an address, or the settings of an upstream (see docs/upstreams.md). It
-// does not list its tiles: the caller gives an area and zooms. Limits, repetitions and terms are those of `seed`;
-// nothing is cached.
+// Opens a tile server as a source: the template of an address, or the settings of an upstream (see docs/upstreams.md).
+// A tile server does not list its tiles: the caller gives an area and zooms. Limits, retries and terms are those of
+// `seed`; nothing is cached.
 import { pMapIterable } from 'p-map'
 import { checkUpstream, gridOf, hostOf, parseArea } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
@@ -12,7 +12,7 @@ import { formatOf } from '../../../core/upstream-address.js'
 import { openUpstream } from '../upstream/index.js'
 
 export const upstreamSourceDefaults = {
-  lookup: 500, // tiles asked about at once, whether they are known already
+  lookup: 500, // tiles looked up at once, to find those that are stored already
   unbounded: 1e6 // tiles that may be loaded without an area
 }
 
@@ -23,20 +23,20 @@ const TEMPLATE = /(\{|%7b)(z|quadkey|tilematrix)(\}|%7d)/i
 export const recognisesUrl = (url, { upstream }) => Boolean(upstream) || TEMPLATE.test(url.href)
 
 /**
- * Options besides those of every source.
+ * The options of this source besides those of every source.
  * @typedef {object} Asking
- * @property {Record<string, any>} [upstream] settings; the name is the template otherwise
- * @property {boolean} [permission] fetches although the terms forbid it
+ * @property {Record<string, any>} [upstream] settings; without them, the name is the template
+ * @property {boolean} [permission] fetch although the terms forbid it
  * @property {number} [rate] requests a second at most
  * @property {number} [requests] at once at most
  * @property {string} [userAgent]
  * @property {import('../upstream/secrets.js').SecretsByHost} [secrets] by host
- * @property {readonly string[]} [networks] inner ones that it may redirect to
+ * @property {readonly string[]} [networks] inner networks that it may redirect to
  * @property {readonly string[]} [named] hosts that may be in inner networks (those of its addresses)
  * @property {Record<string, any>} [fields] its description, as fields of a layer document
- * @property {boolean} [isAnnounced] its zooms and bounds are what it says of itself, not what the user asked for
+ * @property {boolean} [isAnnounced] its zooms and bounds come from the server, not from the user
  * @property {Partial<typeof import('../seed/fetcher.js').fetchDefaults>} [fetching]
- * @property {(error: TilecouchError) => void} [onTrouble] it does not answer, and is waited for
+ * @property {(error: TilecouchError) => void} [onTrouble] called when the load waits for a server without answers
  * @property {typeof openUpstream} [connect]
  */
 
@@ -56,8 +56,8 @@ export async function open (name, options) {
   if (!total) throw new TilecouchError('BAD_AREA', { why: 'the upstream has no tiles in it' })
   const isBounded = options.area || (settings.bounds && !options.isAnnounced)
   if (!isBounded && total > upstreamSourceDefaults.unbounded) {
-    const what = settings.bounds ? 'all that it has' : 'the whole world'
-    throw new TilecouchError('BAD_AREA', { why: `${what} to zoom ${part.zooms.max} is ` +
+    const areaText = settings.bounds ? 'all that it has' : 'the whole world'
+    throw new TilecouchError('BAD_AREA', { why: `${areaText} to zoom ${part.zooms.max} is ` +
       `${total.toLocaleString('en-US')} tiles: say where (--bbox or --polygon; --bbox=${WORLD} is the world)` })
   }
   return new TileServer(settings, part, { counts, total, options, grid })
@@ -107,7 +107,7 @@ class TileServer {
     this.total = total
   }
 
-  /** Each asked for by itself: metatiles as often as they have tiles. `walk` is how to fetch them all. */
+  /** The tiles, each with its own request: a metatile is fetched once for each tile. Use `walk` to fetch all. */
   async * tiles () {
     const { area, zooms } = this.#part
     for (const z of zoomsById(zooms)) {
@@ -122,7 +122,7 @@ class TileServer {
     return bytesOf(answer, tile)
   }
 
-  /** Metatile by metatile, some of them at once. @param {import('./index.js').WalkOptions} [options] */
+  /** Fetches all tiles metatile by metatile, several at once. @param {import('./index.js').WalkOptions} [options] */
   async * walk ({ known, layer = {} } = {}) {
     this.#open(layer)
     const { area, zooms } = this.#part
@@ -133,26 +133,29 @@ class TileServer {
     const answers = pMapIterable(jobs, fetch, { concurrency: this.#settings.concurrency, preserveOrder: false })
     for await (const { tiles, skipped, answer, error } of answers) {
       for (const tile of skipped) yield { ...tile, known: true }
-      if (!answer && !error) continue // stopped before it was asked
+      if (!answer && !error) continue // stopped before the request
       for (const tile of tiles) yield { ...tile, read: error ? () => { throw error } : () => bytesOf(answer, tile) }
       if (signal?.aborted) return
     }
   }
 
-  /** What is to be asked for, without what need not be. */
+  /** Groups of tiles to fetch, and the known tiles that are skipped. */
   async * #jobs (groups, known) {
     for await (const chunk of chunks(groups, upstreamSourceDefaults.lookup, this.#options.signal)) {
       const flags = known ? await known(chunk.flat()) : []
       let index = 0
       for (const group of chunk) {
         const isKnown = group.map(() => flags[index++])
-        yield { tiles: group.filter((_, at) => !isKnown[at]), skipped: group.filter((_, at) => isKnown[at]) }
+        yield {
+          tiles: group.filter((_, position) => !isKnown[position]),
+          skipped: group.filter((_, position) => isKnown[position])
+        }
       }
     }
   }
 
   /**
-   * Of the layer, what the tiles are like: not where it has some, which says nothing of what the server has.
+   * Connects with the tile size and format of the layer, but not with its bounds: they say nothing about the server.
    * @param {{tileSize?: number, format?: string}} layer
    */
   #open ({ tileSize, format }) {
@@ -173,7 +176,7 @@ class TileServer {
 }
 
 /**
- * Hosts of inner networks are allowed, because the user named them.
+ * The hosts of an upstream. They may be in inner networks, because the user named them.
  * @param {{url: string, subdomains?: string[]}} settings
  */
 export function hostsOf ({ url, subdomains = [''] }) {

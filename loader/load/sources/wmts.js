@@ -1,5 +1,5 @@
-// The capabilities of a WMTS as a source: one of its layers, in one of its tile matrix sets, as the settings of an
-// upstream. A layer gets the grid of that set: a name that is built in where its matrices are the same, else the set as
+// Opens the capabilities of a WMTS as a source: one layer, in one of its tile matrix sets, as the settings of an
+// upstream. The layer gets the grid of that set: the name of a built-in grid with the same matrices, else the set as
 // JSON.
 import { setImmediate } from 'node:timers/promises'
 import { gridNames, gridOf, isSameGrid, parseBbox, some } from '../../../core/index.js'
@@ -12,12 +12,12 @@ import { layersWords } from './services.js'
 import { absolute, blocksOf, plain, textsOf, withoutSecrets } from './templates.js'
 import * as upstream from './upstream.js'
 
-const NEAR = 1e-6 // by which figures of equal matrices may differ: capabilities are rounded
+const NEAR = 1e-6 // part by which figures of equal matrices may differ: capabilities are rounded
 const FORMATS = [
   'image/png', 'image/png8', 'image/jpeg', 'image/jpg', 'image/webp', 'application/vnd.mapbox-vector-tile'
 ]
 
-/** Whether XML is such capabilities. @param {string} root its first element @param {string} text */
+/** Whether XML is the capabilities of a WMTS. @param {string} root its first element @param {string} text */
 export const isWmts = (root, text) => root === 'Capabilities' && /opengis\.net\/wmts/i.test(text)
 
 /**
@@ -48,7 +48,7 @@ export async function openWmts (xml, where, options) {
     ...(!grid.isWebMercator && { grid: grid.field }),
     ...(tileSize !== 256 && { tileSize })
   }
-  // the server has the set that it says, whatever the rest of the command is about
+  // the server has only the set that it states, even if the command names another grid
   if (options.isGridGiven && !isSameGrid({ grid: options.grid }, fields)) {
     throw new TilecouchError('OTHER_GRID', {
       what: where.name, grid: grid.id, other: 'what is given', otherGrid: gridOf({ grid: options.grid }).id
@@ -57,7 +57,7 @@ export async function openWmts (xml, where, options) {
   return upstream.open(url, { ...options, grid: fields.grid, upstream: settings, secrets, fields, isAnnounced: true })
 }
 
-/** The layer that is meant. @param {string} xml */
+/** The requested layer. @param {string} xml */
 function layerIn (xml, { name }, /** @type {import('./index.js').SourceOptions} */ { sourceName }) {
   const layers = blocksOf('Layer', xml).map(text => {
     const [block] = text.split(/<\/(?:\w+:)?Layer>/)
@@ -76,7 +76,7 @@ function layerIn (xml, { name }, /** @type {import('./index.js').SourceOptions} 
   })
 }
 
-/** The set that is meant, as a grid, with the name of the matrix of each zoom. */
+/** The requested matrix set, as a grid, with the name of the matrix of each zoom. */
 async function setOf (xml, { id, block }, { name }, /** @type {import('./index.js').SourceOptions} */ options) {
   const { matrixSet, grid: expectedGrid, signal } = options
   const links = linksIn(block)
@@ -89,24 +89,24 @@ async function setOf (xml, { id, block }, { name }, /** @type {import('./index.j
   /** @type {any[]} */
   const sets = []
   for (const set of names) {
-    await setImmediate() // let a signal come
+    await setImmediate() // so that a signal can abort the loop
     if (signal?.aborted) throw new TilecouchError('ABORTED')
-    sets.push({ set, ...readable(() => gridIn(set, defined.get(set) ?? '', links.get(set))) })
+    sets.push({ set, ...resultOrError(() => gridIn(set, defined.get(set) ?? '', links.get(set))) })
   }
-  const good = sets.filter(({ grid }) => grid)
+  const readableSets = sets.filter(({ grid }) => grid)
   const isExpected = ({ grid: { field } }) =>
     expectedGrid !== undefined && isSameGrid({ grid: field }, { grid: expectedGrid })
-  const chosen = good.find(isExpected) ??
-    good.find(({ grid }) => grid.isWebMercator) ?? (good.length === 1 ? good[0] : undefined)
+  const chosen = readableSets.find(isExpected) ??
+    readableSets.find(({ grid }) => grid.isWebMercator) ?? (readableSets.length === 1 ? readableSets[0] : undefined)
   if (chosen) return chosen
-  if (sets.length && !good.length) throw sets[0].error
+  if (sets.length && !readableSets.length) throw sets[0].error
   throw new TilecouchError('BAD_OPTION', {
     option: '--matrix-set', value: matrixSet ?? null, why: `the layer ${id} of ${name} has ` +
       `${linked.length ? some(linked) : 'none'}`
   })
 }
 
-function readable (read) {
+function resultOrError (read) {
   try {
     return read()
   } catch (error) {
@@ -115,13 +115,13 @@ function readable (read) {
 }
 
 /**
- * The sets that a layer has, and the matrices of each; all of them unless it says which.
+ * The sets of a layer, with the ids of their matrices; undefined if the layer has all of them.
  * @param {string} block @returns {Map<string, Set<string> | undefined>}
  */
 function linksIn (block) {
   /** @type {Map<string, Set<string> | undefined>} */
   const links = new Map(textsOf('TileMatrixSet', block).map(set => [set, undefined]))
-  for (const text of blocksOf('TileMatrixSetLink', block).reverse()) { // of two with one name the first counts
+  for (const text of blocksOf('TileMatrixSetLink', block).reverse()) { // of two links with one name the first counts
     const [link] = text.split(/<\/(?:\w+:)?TileMatrixSetLink>/)
     const [set] = textsOf('TileMatrixSet', link)
     const ids = textsOf('TileMatrix', link)
@@ -134,7 +134,7 @@ function linksIn (block) {
 function gridIn (set, xml, limits) {
   const [crs = ''] = textsOf('SupportedCRS', xml)
   const inDegrees = /[:/](?:4326|4258|CRS84)$/i.test(crs)
-  const all = blocksOf('TileMatrix', xml).map(block => {
+  const tileMatrices = blocksOf('TileMatrix', xml).map(block => {
     const number = tag => Number(textsOf(tag, block)[0])
     const scaleDenominator = number('ScaleDenominator')
     return {
@@ -149,9 +149,9 @@ function gridIn (set, xml, limits) {
       matrixHeight: number('MatrixHeight')
     }
   }).sort((a, b) => b.scaleDenominator - a.scaleDenominator)
-  const tileSize = all[0]?.tileWidth
+  const tileSize = tileMatrices[0]?.tileWidth
   const gridId = set.replace(/[^\w.:-]/g, '_').slice(0, 100)
-  const definedGrid = gridOf({ grid: { id: gridId, crs: uriOf(crs), tileMatrices: all } })
+  const definedGrid = gridOf({ grid: { id: gridId, crs: uriOf(crs), tileMatrices } })
   const builtIn = gridNames().map(grid => gridOf({ grid, tileSize })).find(grid => pairsOf(definedGrid, grid))
   const grid = builtIn ?? definedGrid
   const pairs = /** @type {{z: number, id: string}[]} */ (pairsOf(definedGrid, grid))
@@ -160,45 +160,45 @@ function gridIn (set, xml, limits) {
   return { grid, matrices, tileSize }
 }
 
-/** As the OGC writes it. @param {string} crs */
+/** A reference system as the OGC writes it. @param {string} crs */
 const uriOf = crs => /\bEPSG:(?:[\d.]*:)?(?:900913|3785|102100|102113)$/.test(crs) ? 'EPSG:3857' : crs.trim()
 
 /**
- * Each matrix of a set with the zoom that it is in a grid; nothing where one of them is not in it.
+ * Each matrix of a set with its zoom in a grid; undefined if the grid lacks any of them.
  * @param {import('../../../core/grids/grid.js').Grid} set @param {import('../../../core/grids/grid.js').Grid} grid
  */
 function pairsOf (set, grid) {
   const isSystem = set.crs === grid.crs || (set.inDegrees && grid.inDegrees)
   const pairs = isSystem && set.matrices.map(matrix => {
-    const same = grid.matrices.find(one => [0, 1].every(axis =>
-      Math.abs(one.span[axis] / matrix.span[axis] - 1) < NEAR &&
-      Math.abs(one.origin[axis] - matrix.origin[axis]) < matrix.span[axis] * 1e-4) &&
-      matrix.columns <= one.columns && matrix.rows <= one.rows)
-    return same && { z: same.z, id: matrix.id }
+    const match = grid.matrices.find(candidate => [0, 1].every(axis =>
+      Math.abs(candidate.span[axis] / matrix.span[axis] - 1) < NEAR &&
+      Math.abs(candidate.origin[axis] - matrix.origin[axis]) < matrix.span[axis] * 1e-4) &&
+      matrix.columns <= candidate.columns && matrix.rows <= candidate.rows)
+    return match && { z: match.z, id: matrix.id }
   })
   return pairs && pairs.every(Boolean) ? pairs : undefined
 }
 
-/** What the server calls the matrices of the zooms: nothing where it is what the grid calls them. */
+/** The names of the matrices at the server, by zoom; undefined if the grid has the same names. */
 function matrixOf (matrices, grid) {
-  const before = matrices.map(({ z, id }) => {
+  const prefixes = matrices.map(({ z, id }) => {
     const matrixId = grid.matrix(z).id
     return id.endsWith(matrixId) ? id.slice(0, id.length - matrixId.length) : undefined
   })
-  if (before.every(text => text !== undefined && text === before[0])) return before[0] && `${before[0]}{z}`
+  if (prefixes.every(text => text !== undefined && text === prefixes[0])) return prefixes[0] && `${prefixes[0]}{z}`
   return Object.fromEntries(matrices.map(({ z, id }) => [z, id]))
 }
 
-/** The address of a tile: RESTful where it is offered, else with parameters (KVP). */
+/** The template of tile addresses: RESTful if the server offers it, else with parameters (KVP). */
 function templateOf (xml, { id, block }, where) {
   const defaults = new Map(blocksOf('Dimension', block).map(text =>
     [textsOf('Identifier', text)[0]?.toLowerCase(), textsOf('Default', text)[0]]))
   const tags = [...block.matchAll(/<(?:\w+:)?ResourceURL\b[^<>]*\bresourceType="tile"[^<>]*>/g)].map(([tag]) => ({
     url: plain(/\btemplate="([^"]+)"/.exec(tag)?.[1] ?? ''), format: /\bformat="([^"]+)"/.exec(tag)?.[1] ?? ''
   })).filter(({ url }) => url)
-  const rest = FORMATS.map(format => tags.find(tag => tag.format === format)).find(Boolean) ?? tags[0]
-  if (rest) {
-    return absolute(rest.url.replace(/\{(\w+)\}/g, (place, name) => defaults.get(name.toLowerCase()) ?? place), where)
+  const link = FORMATS.map(format => tags.find(tag => tag.format === format)).find(Boolean) ?? tags[0]
+  if (link) {
+    return absolute(link.url.replace(/\{(\w+)\}/g, (place, name) => defaults.get(name.toLowerCase()) ?? place), where)
   }
   const getTile = xml.split(/<(?:\w+:)?Operation\b[^<>]*\bname="GetTile"/)[1] ?? ''
   const [, address] = /<(?:\w+:)?Get\b[^<>]*\bhref="([^"]+)"/.exec(getTile.split(/<\/(?:\w+:)?Operation>/)[0]) ?? []
@@ -207,14 +207,14 @@ function templateOf (xml, { id, block }, where) {
     throw new TilecouchError('SOURCE_UNREADABLE', { value: where.name, why: `it has no address for tiles of ${id}` })
   }
   const offered = textsOf('Format', block)
-  const format = FORMATS.find(one => offered.includes(one)) ?? offered[0] ?? 'image/png'
+  const format = FORMATS.find(type => offered.includes(type)) ?? offered[0] ?? 'image/png'
   const query = [
     'SERVICE=WMTS', 'VERSION=1.0.0', 'REQUEST=GetTile', 'LAYER={Layer}', 'STYLE={Style}',
     'TILEMATRIXSET={TileMatrixSet}', 'TILEMATRIX={TileMatrix}', 'TILEROW={TileRow}', 'TILECOL={TileCol}',
     `FORMAT=${encodeURIComponent(format)}`
   ].join('&')
-  const mark = service.includes('?') && !/\?$/.test(service) ? '&' : '?'
-  return absolute(`${service.replace(/[?&]$/, '')}${mark}${query}`, where)
+  const separator = service.includes('?') && !/\?$/.test(service) ? '&' : '?'
+  return absolute(`${service.replace(/[?&]$/, '')}${separator}${query}`, where)
 }
 
 function boundsOf (block) {

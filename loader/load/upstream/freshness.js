@@ -1,9 +1,10 @@
-// Until when an answer of an upstream is fresh, and from when: read from its headers by RFC 9111, within limits.
+// Reads from the headers of an upstream until when its answer is fresh, and when it last changed: by RFC 9111, within
+// limits.
 import { addSeconds, fromSeconds, toSeconds } from '../../../core/index.js'
 
 const SHORTEST = 60 // seconds a tile is fresh at least, whatever the upstream says
 const LONGEST = 31536000 // seconds it is fresh at most; some upstreams say a hundred years
-const FIRST_MAPS = '1995-01-01T00:00:00Z' // an earlier Last-Modified is of a clock that was never set
+const FIRST_MAPS = '1995-01-01T00:00:00Z' // an earlier Last-Modified comes from a clock that was never set
 
 /** @typedef {Record<string, string | string[] | undefined>} Headers names in small letters */
 
@@ -26,11 +27,11 @@ function dateOf (text) {
  * @returns {string | null}
  */
 export function expiryFrom (headers, { expires, ttl, now }) {
-  const ownExpiry = ttl ? addSeconds(now, ttl) : null
+  const layerExpiry = ttl ? addSeconds(now, ttl) : null
   if (typeof expires === 'number') return addSeconds(now, expires)
-  if (expires === 'layer') return ownExpiry
+  if (expires === 'layer') return layerExpiry
   const seconds = lifetime(headers)
-  return seconds === undefined ? ownExpiry : addSeconds(now, Math.min(Math.max(seconds, SHORTEST), LONGEST))
+  return seconds === undefined ? layerExpiry : addSeconds(now, Math.min(Math.max(seconds, SHORTEST), LONGEST))
 }
 
 /** Seconds that a shared cache may keep the answer, or nothing if the upstream does not say. */
@@ -52,7 +53,7 @@ function lifetime (headers) {
 }
 
 /**
- * When the upstream says the tile last changed, if that can be true.
+ * When the tile last changed, as the upstream states it; undefined if that cannot be true.
  * @param {Headers} headers
  * @param {string} now
  */
@@ -72,7 +73,7 @@ export function retryAfter (headers) {
   return seconds === undefined ? undefined : Math.max(0, seconds - Math.floor(Date.now() / 1000))
 }
 
-/** What a later request sends to ask whether anything changed, if it can be sent. @param {Headers} headers */
+/** The validators with which a later request asks for changes, if they can be sent. @param {Headers} headers */
 export function validatorsFrom (headers) {
   const etag = headerOf(headers, 'etag')
   const lastModified = headerOf(headers, 'last-modified') ?? ''

@@ -1,4 +1,4 @@
-// Requests to an upstream, bounded in time and size. Errors repeat nothing of what was sent.
+// Sends requests to an upstream, bounded in time and size. Errors contain nothing that was sent.
 import { Agent } from 'undici'
 import { TilecouchError } from '../../errors.js'
 import { timeoutSignal } from '../../../core/promises.js'
@@ -11,7 +11,7 @@ export const httpDefaults = {
   connect: 10 // seconds until there is a connection, at most
 }
 
-// the server closed a connection that was kept open: the request can be repeated
+// codes of a kept-open connection that the server has closed: the request can be repeated
 const STALE_CONNECTION = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
 
 const WORDS = {
@@ -31,7 +31,7 @@ export class Requester {
   /**
    * @param {object} options
    * @param {import('./secrets.js').Secrets} options.secrets
-   * @param {import('./networks.js').Networks} options.networks that may be asked
+   * @param {import('./networks.js').Networks} options.networks that it may connect to
    * @param {Record<string, string>} options.headers sent with every request
    * @param {number} options.timeout seconds for a request
    * @param {number} options.connections
@@ -80,7 +80,7 @@ export class Requester {
   async #follow (first, headers, signal) {
     let url = first
     for (let hop = 0; ; hop++) {
-      const answer = await this.#again(url, headers, signal)
+      const answer = await this.#sendWithRetry(url, headers, signal)
       const status = answer.statusCode
       const location = headerOf(answer.headers, 'location')
       const { headers: received } = answer
@@ -93,21 +93,23 @@ export class Requester {
     }
   }
 
-  async #again (url, headers, signal) {
+  async #sendWithRetry (url, headers, signal) {
     try {
-      return await this.#once(url, headers, signal)
+      return await this.#send(url, headers, signal)
     } catch (error) {
       if (signal.aborted || !STALE_CONNECTION.has(error.code)) throw error
-      return this.#once(url, headers, signal)
+      return this.#send(url, headers, signal)
     }
   }
 
-  #once (url, headers, signal) {
+  #send (url, headers, signal) {
     this.requests++
     const secret = this.#options.secrets.for(url)
     const search = secret.query ? `${url.search ? `${url.search}&` : '?'}${secret.query}` : url.search
-    const all = { ...this.#options.headers, ...headers, ...secret.headers }
-    return this.#agent.request({ origin: url.origin, path: url.pathname + search, method: 'GET', headers: all, signal })
+    const allHeaders = { ...this.#options.headers, ...headers, ...secret.headers }
+    return this.#agent.request({
+      origin: url.origin, path: url.pathname + search, method: 'GET', headers: allHeaders, signal
+    })
   }
 
   async close () {
@@ -117,7 +119,7 @@ export class Requester {
 
 let heldBytes = 0
 
-// a body that ends early is not a server that cannot be reached
+// marks errors of the body: the server was reached even if the body ends early
 async function read (body, most = httpDefaults.held) {
   const chunks = []
   let size = 0

@@ -7,7 +7,7 @@ import { inspectWhole, isGzip, pack, unpack } from '../../formats/unpack.js'
 import { exceptionText } from '../../../core/upstream-address.js'
 import { headerOf } from './freshness.js'
 
-const SEARCHED = 10000 // bytes of an answer that is no image, for an error message
+const SEARCHED = 10000 // bytes of an answer without an image that are searched for an error message
 const SHOWN = 60 // characters of it in our error
 const MOST_CODINGS = 2 // of a body, one inside the other
 const CODINGS = { gzip: 'gzip', 'x-gzip': 'gzip', deflate: 'deflate', br: 'brotli' }
@@ -15,7 +15,7 @@ const CODINGS = { gzip: 'gzip', 'x-gzip': 'gzip', deflate: 'deflate', br: 'brotl
 /**
  * @param {{headers: import('./freshness.js').Headers, bytes: Buffer}} answer
  * @param {object} options
- * @param {boolean} options.vector the layer is of vector tiles, which are stored gzipped
+ * @param {boolean} options.vector the layer has vector tiles, which are stored gzipped
  * @param {(text: string) => string} options.conceal removes secrets, which servers may repeat
  * @param {number} [options.limit] bytes, unpacked
  * @returns {Promise<{bytes: Buffer, type: string} | {why: string}>}
@@ -32,14 +32,14 @@ export async function tileFrom ({ headers, bytes }, { vector, conceal, limit }) 
   }
 }
 
-/** What an answer is instead of an image. Secrets are removed before it is cut, so that no half of one is shown. */
+/** Describes an answer that is no image. Secrets are removed before it is cut, so that no part of one is shown. */
 function describe (body, headers, conceal) {
   const text = conceal(body.subarray(0, SEARCHED).toString())
   const exception = exceptionText(text)
   if (exception) return `it says ${exception}`
   const type = conceal(headerOf(headers, 'content-type') ?? 'of no type').slice(0, 80)
-  const begin = text.slice(0, SHOWN)
-  return `no image, but ${type}${/^[\t\r\n -~]*$/.test(begin) ? `: ${JSON.stringify(begin)}` : ''}`
+  const beginning = text.slice(0, SHOWN)
+  return `no image, but ${type}${/^[\t\r\n -~]*$/.test(beginning) ? `: ${JSON.stringify(beginning)}` : ''}`
 }
 
 async function decode (bytes, encoding, { vector, limit }) {
@@ -63,9 +63,9 @@ const ENCODERS = 2 // tiles encoded at once: all share the thread pool
 const MOST_SIDE = 6144 // pixels of a picture, with four bytes each when it is cut
 const cutting = new Semaphore(2) // pictures at once, of all upstreams: each may take a hundred megabytes
 
-/** Tiles a side of a picture. @param {number} wanted @param {number} tileSize @param {number} buffer pixels */
-export const sideOf = (wanted, tileSize, buffer) =>
-  Math.max(1, Math.min(wanted, Math.floor((MOST_SIDE - 2 * buffer) / tileSize)))
+/** Tiles a side of a picture. @param {number} metatile @param {number} tileSize @param {number} buffer pixels */
+export const sideOf = (metatile, tileSize, buffer) =>
+  Math.max(1, Math.min(metatile, Math.floor((MOST_SIDE - 2 * buffer) / tileSize)))
 
 /** @typedef {{z: number, x0: number, y0: number, x1: number, y1: number}} Block inclusive */
 
@@ -83,7 +83,7 @@ export function blockOf ({ z, x, y }, side, boxes, grid = gridOf()) {
   const block = { z, x0: left, y0: top, x1: Math.min(left + side, columns) - 1, y1: Math.min(top + side, rows) - 1 }
   for (const box of boxes) {
     const range = grid.ranges(box, z).find(({ x0, x1, y0, y1 }) => x >= x0 && x <= x1 && y >= y0 && y <= y1)
-    if (!range) return { z, x0: x, y0: y, x1: x, y1: y } // outside: it is not fetched
+    if (!range) return { z, x0: x, y0: y, x1: x, y1: y } // outside: the tile is not fetched
     block.x0 = Math.max(block.x0, range.x0)
     block.y0 = Math.max(block.y0, range.y0)
     block.x1 = Math.min(block.x1, range.x1)
@@ -117,7 +117,7 @@ export function rectangleOf ({ z, x0, y0, x1, y1 }, tileSize, buffer, grid = gri
 }
 
 /** @type {typeof cutOne} */
-export const cut = (bytes, how) => cutting.run(() => cutOne(bytes, how))
+export const cut = (bytes, options) => cutting.run(() => cutOne(bytes, options))
 
 /**
  * @param {Buffer} bytes the picture
@@ -127,11 +127,11 @@ export const cut = (bytes, how) => cutting.run(() => cutOne(bytes, how))
  */
 async function cutOne (bytes, { block, rectangle, tileSize, type }) {
   const { default: sharp } = await import('sharp') // only metatiles need it
-  sharp.cache(false) // every picture is another
+  sharp.cache(false) // no picture comes twice
   const { width, height } = rectangle
   let picture
   try {
-    // a JPEG that was cut off but has an end is only a warning, and half of it would be grey
+    // for a truncated JPEG with an end mark, sharp only warns, and half of it would be grey
     const image = sharp(bytes, { failOn: 'warning', limitInputPixels: width * height })
     const metadata = await image.metadata()
     if (metadata.width !== width || metadata.height !== height) {
@@ -151,7 +151,7 @@ async function cutOne (bytes, { block, rectangle, tileSize, type }) {
   }, { concurrency: ENCODERS })
 }
 
-// few colours stay few colours: a third of the size, and the same pixels
+// tiles of a picture with a palette get a palette: a third of the size, and the same pixels
 function encode (tile, type, palette) {
   if (type === 'image/jpeg') return tile.flatten({ background: '#ffffff' }).jpeg({ quality: 90 }).toBuffer()
   if (type === 'image/webp') return tile.webp({ quality: 90 }).toBuffer()

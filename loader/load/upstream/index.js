@@ -98,11 +98,11 @@ export class Upstream {
 
   /** Whether a tile is within the zooms and bounds of the layer and of the upstream. */
   covers (z, x, y) {
-    return this.#grid.has(z, x, y) && this.#selectors.every(covers => covers(z, x, y))
+    return this.#grid.has(z, x, y) && this.#selectors.every(selects => selects(z, x, y))
   }
 
   /**
-   * What is fetched together with a tile: a metatile for WMS, else the tile alone.
+   * The tiles that are fetched together with a tile: a metatile for WMS, else the tile alone.
    * @returns {{key: string, tiles: Tile[]}}
    */
   groupOf (z, x, y) {
@@ -145,19 +145,19 @@ export class Upstream {
     const { block, rectangle } = address
     if (answer.kind !== 'tiles' || !block || !rectangle || !this.#mustCut(address)) return answer
     try {
-      const how = { block, rectangle, tileSize: this.#tileSize, type: this.#typeOfTiles }
-      return { ...answer, tiles: await cut(answer.tiles[0].bytes, how) }
+      const cutOptions = { block, rectangle, tileSize: this.#tileSize, type: this.#typeOfTiles }
+      return { ...answer, tiles: await cut(answer.tiles[0].bytes, cutOptions) }
     } catch (error) {
       throw this.#failed(error.message)
     }
   }
 
-  /** A picture of exactly one tile is that tile. @param {Address} address */
+  /** Whether a picture must be cut. A picture of exactly one tile is that tile. @param {Address} address */
   #mustCut ({ rectangle }) {
     return rectangle !== undefined && (rectangle.width > this.#tileSize || rectangle.height > this.#tileSize)
   }
 
-  /** What is wrong with a picture or tile, before it is decoded. */
+  /** The fault of a picture or tile that shows before it is decoded. */
   #problemOf ({ bytes, type }, address) {
     if (this.#mustCut(address)) return Object.values(IMAGE_TYPES).includes(type) ? undefined : `its picture is ${type}`
     const { width, height } = imageSize(bytes) ?? { width: 0, height: 0 }
@@ -169,7 +169,7 @@ export class Upstream {
   }
 
   /**
-   * One request, and what its answer means.
+   * Sends one request, and interprets its answer.
    * @param {Tile} tile @param {Address} address @param {Validators} validators @param {AbortSignal} signal
    * @returns {Promise<Answer>} a picture that must be cut is the only tile
    */
@@ -181,7 +181,7 @@ export class Upstream {
     const tiles = block ? tilesOf(block) : [tile]
     const fresh = { expires: expiryFrom(headers, { ...this.#settings, ttl: this.#layer.ttl, now: time }) }
     if (status === 304 && (validators.etag || validators.lastModified)) {
-      const origin = { ...pick(validators), url, ...validatorsFrom(headers) }
+      const origin = { ...validatorFields(validators), url, ...validatorsFrom(headers) }
       return { kind: 'unchanged', tiles, asked: tile, origin, ...fresh }
     }
     const isEmpty = status === 200 && this.#isVector && !answer.bytes.length
@@ -199,7 +199,7 @@ export class Upstream {
     if ('why' in received || why) throw this.#failed(why)
     const digest = this.#mustCut(address) ? digestOf(answer.bytes) : undefined
     const origin = { url, ...validatorsFrom(headers), ...(digest && { digest }) }
-    // the same picture is not cut again: another version of the encoder must not make a new version
+    // the same picture is not cut again: another encoder must not make a new version
     if (digest && digest === validators.digest) return { kind: 'unchanged', tiles, asked: tile, origin, ...fresh }
     const lastModified = this.#settings.time === 'modified' ? modifiedFrom(headers, time) : undefined
     return { kind: 'tiles', tiles: [{ ...tile, ...received }], origin, ...fresh, ...(lastModified && { lastModified }) }
@@ -210,11 +210,11 @@ export class Upstream {
     return { kind: 'missing', until: this.#remember(tile) }
   }
 
-  /** Otherwise each request with a wrong key, or for a forbidden tile, would be sent and refused. */
+  /** Remembers a refusal. Otherwise each request with a wrong key, or for a forbidden tile, would be sent again. */
   #rememberRefused (tile, status) {
     const { z, x, y } = tile
-    const isKept = this.#secrets.keepsFrom(new URL(this.#addressOf(tile).url))
-    const hint = isKept ? `; the upstreamHeaders of its host go to https alone, unless their key is ${this.url}` : ''
+    const isHeld = this.#secrets.keepsFrom(new URL(this.#addressOf(tile).url))
+    const hint = isHeld ? `; the upstreamHeaders of its host go to https alone, unless their key is ${this.url}` : ''
     const why = `it answered ${status} for ${tileId(this.#layer.layer, z, x, y)}${hint}`
     const error = new TilecouchError('UPSTREAM_REFUSED', { url: this.url, status, why })
     this.#remember(tile, error)
@@ -233,7 +233,7 @@ export class Upstream {
     })
   }
 
-  /** The state for /metrics and /health. */
+  /** The state, for /metrics and /health. */
   state () {
     const { circuit, inFlight, queued, failures } = this.#limiter
     const { requests } = this.#requester
@@ -255,7 +255,7 @@ const conditions = ({ etag, lastModified }) =>
   ({ ...(etag && { 'if-none-match': etag }), ...(lastModified && { 'if-modified-since': lastModified }) })
 
 /** @param {Validators} validators */
-const pick = ({ etag, lastModified, digest }) =>
+const validatorFields = ({ etag, lastModified, digest }) =>
   ({ ...(etag && { etag }), ...(lastModified && { lastModified }), ...(digest && { digest }) })
 
 /**

@@ -1,5 +1,5 @@
-// Limits the requests to an upstream: at once, per second, and waiting; pauses if it asks for a pause; and stops for a
-// while if it keeps failing (a circuit breaker: closed, open, and half-open while one request tries again).
+// Limits the requests to an upstream: in flight, per second, and waiting. Pauses if the upstream asks for a pause, and
+// stops for a while if it keeps failing (a circuit breaker: closed, open, and half-open while one request tries again).
 import { setMaxListeners } from 'node:events'
 import PQueue from 'p-queue'
 import { TilecouchError } from '../../errors.js'
@@ -59,7 +59,7 @@ export class Limiter {
     const run = childSignal(signal)
     this.#runs.add(run)
     try {
-      return await this.#persist(task, run.signal)
+      return await this.#runWithRetries(task, run.signal)
     } catch (error) {
       throw run.signal.aborted && !(error instanceof TilecouchError) ? new TilecouchError('ABORTED') : error
     } finally {
@@ -68,7 +68,7 @@ export class Limiter {
     }
   }
 
-  async #persist (task, signal) {
+  async #runWithRetries (task, signal) {
     for (let attempt = 0; ; attempt++) {
       const probe = this.#admit()
       try {
@@ -79,14 +79,14 @@ export class Limiter {
         this.#pause(wait)
         if (attempt >= this.#limits.retries || wait > this.#limits.longestPause) throw error
       } finally {
-        if (probe) this.#probing = false // also if it was stopped: the next one tries
+        if (probe) this.#probing = false // also after an abort: the next request tries again
       }
     }
   }
 
   /**
    * Throws if a request may not wait for its turn.
-   * @returns {boolean} whether it is the one that tries if the upstream is back
+   * @returns {boolean} whether it is the request that tries whether the upstream is back
    */
   #admit () {
     const now = performance.now()
@@ -103,7 +103,7 @@ export class Limiter {
   }
 
   async #attempt (task, probe, signal) {
-    // the upstream may have failed while this one waited
+    // the upstream may have failed while this request waited
     if (this.circuit !== 'closed' && !probe) {
       throw this.#busy(`it failed ${this.failures} times in a row`, Math.max(1000, this.#openUntil - performance.now()))
     }

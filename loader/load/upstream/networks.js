@@ -1,5 +1,5 @@
-// Which addresses an upstream may have. Neither the author of a layer nor a redirect may lead into the network of this
-// machine. The address of the connection counts, not its name, which may change.
+// Decides which addresses an upstream may have. Neither the author of a layer nor a redirect may lead into the network
+// of this machine. The address of the connection counts, not its name, which may change.
 import { lookup as systemLookup } from 'node:dns'
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -68,9 +68,9 @@ function refuse (value) {
   throw new TilecouchError('BAD_OPTION', { option: 'upstreamNetworks', value, why })
 }
 
-/** An address of this machine, public or not: its firewall does not protect it from itself. */
-const isOwn = address =>
-  Object.values(networkInterfaces()).some(all => all?.some(entry => plain(entry.address) === address))
+/** Whether an address is one of this machine, public or not: its firewall does not protect it from itself. */
+const isOwnAddress = address =>
+  Object.values(networkInterfaces()).some(entries => entries?.some(entry => plain(entry.address) === address))
 
 export class Networks {
   #isOpen
@@ -79,13 +79,12 @@ export class Networks {
   #lookup
 
   /**
-   * @param {readonly string[]} [open] inner ones that are allowed: host names, addresses, networks; the first two also
-   * with a port
+   * @param {readonly string[]} [allowed] inner ones: host names, addresses, networks; the first two also with a port
    * @param {{lookup?: typeof systemLookup}} [options]
    */
-  constructor (open = [], { lookup = systemLookup } = {}) {
-    this.#isOpen = open.includes('*')
-    this.#entries = open.filter(text => text !== '*').map(parse)
+  constructor (allowed = [], { lookup = systemLookup } = {}) {
+    this.#isOpen = allowed.includes('*')
+    this.#entries = allowed.filter(text => text !== '*').map(parse)
     this.#lookup = lookup
   }
 
@@ -99,7 +98,7 @@ export class Networks {
     const plainAddress = plain(address)
     const isListed = entry => entry.lists ? includes(entry.lists, plainAddress) : entry.host === nameOf(host)
     if (this.#entries.some(entry => (entry.port ?? port) === port && isListed(entry))) return true
-    return !includes(INNER, plainAddress) && !isOwn(plainAddress)
+    return !includes(INNER, plainAddress) && !isOwnAddress(plainAddress)
   }
 
   /**
@@ -115,18 +114,18 @@ export class Networks {
       if (isIP(hostname) && !this.allows(hostname, hostname, port)) {
         return process.nextTick(callback, refusal(hostname, hostname, port), null)
       }
-      // one for each connection, since a look-up does not get the port
-      buildConnector({ timeout, lookup: this.#checked(port) })(target, callback)
+      // one connector for each connection, since a look-up does not get the port
+      buildConnector({ timeout, lookup: this.#checkedLookup(port) })(target, callback)
     }
   }
 
   /** Looks a name up, without addresses that are not allowed. @param {number} port */
-  #checked (port) {
+  #checkedLookup (port) {
     return (/** @type {string} */ host, /** @type {any} */ options, /** @type {Function} */ callback) => {
-      this.#lookup(host, { ...options, all: true }, (error, /** @type {any} */ found) => {
+      this.#lookup(host, { ...options, all: true }, (error, /** @type {any} */ addresses) => {
         if (error) return callback(error)
-        const allowed = found.filter(({ address }) => this.allows(address, host, port))
-        if (found.length && !allowed.length) return callback(refusal(host, found[0].address, port))
+        const allowed = addresses.filter(({ address }) => this.allows(address, host, port))
+        if (addresses.length && !allowed.length) return callback(refusal(host, addresses[0].address, port))
         if (options.all) callback(null, allowed)
         else callback(null, allowed[0]?.address, allowed[0]?.family)
       })

@@ -9,7 +9,7 @@ import { digestOf } from '../../store/tile.js'
  * @property {string} rev
  * @property {string} time
  * @property {string} [stored]
- * @property {string | null} [digest] null, or nothing where it was read, if it is gone
+ * @property {string | null} [digest] null or undefined if it is gone
  * @property {string} [expires]
  * @property {Record<string, any>} [origin]
  * @property {string} [type]
@@ -36,7 +36,7 @@ import { digestOf } from '../../store/tile.js'
  * @param {string | {layer: string}} layer name or document
  * @param {import('./index.js').Answer} answer
  * @param {object} [options]
- * @param {Head | null} [options.head] of the tile that was asked for, if it was read already; null if it does not exist
+ * @param {Head | null} [options.head] of the requested tile, if it was read already; null if it does not exist
  * @param {string} [options.now] exact time
  * @param {AbortSignal} [options.signal]
  * @returns {Promise<SavedTile[]>} nothing if the tile is missing
@@ -51,8 +51,9 @@ export async function saveAnswer (store, layer, answer, { head, now = currentTim
 }
 
 /**
- * @typedef {import('./index.js').Tile & {bytes?: Buffer, type?: string}} Found
- * @typedef {{tile: Found & {id: string}, head: any, extension: import('../../store/extend.js').Extension}} Same
+ * @typedef {import('./index.js').Tile & {bytes?: Buffer, type?: string}} FetchedTile
+ * @typedef {import('../../store/extend.js').Extension} Extension
+ * @typedef {{tile: FetchedTile & {id: string}, head: any, extension: Extension}} SameTile
  */
 
 /**
@@ -61,19 +62,19 @@ export async function saveAnswer (store, layer, answer, { head, now = currentTim
  * @param {Exclude<import('./index.js').Answer, {kind: 'missing'}>} answer
  * @param {Map<string, Head | null | undefined>} heads by id; tiles that are not among them are left out
  * @param {string} now
- * @returns {{same: Same[], changed: any[]}} same: heads that expire later; changed: new versions
+ * @returns {{same: SameTile[], changed: any[]}} same: heads that expire later; changed: new versions
  */
 export function compareAnswer (layer, answer, heads, now) {
   const { expires, origin } = answer
-  /** @type {Same[]} */
+  /** @type {SameTile[]} */
   const same = []
   const changed = []
-  for (const { z, x, y, ...found } of /** @type {Found[]} */ (answer.tiles)) {
+  for (const { z, x, y, ...content } of /** @type {FetchedTile[]} */ (answer.tiles)) {
     const id = tileId(layer, z, x, y)
     if (!heads.has(id)) continue
     const head = heads.get(id)
-    const tile = { id, z, x, y, ...found }
-    const digest = found.bytes && digestOf(found.bytes)
+    const tile = { id, z, x, y, ...content }
+    const digest = content.bytes && digestOf(content.bytes)
     const isSame = head && (digest ? head.digest === digest : isUnchanged(head, /** @type {any} */ (answer), tile))
     if (isSame) {
       same.push({ tile, head, extension: { id, rev: head.rev, expires, origin: { ...origin, checked: now } } })
@@ -85,17 +86,17 @@ export function compareAnswer (layer, answer, heads, now) {
   return { same, changed }
 }
 
-/** The heads of tiles, read unless they are known. */
+/** The heads of tiles by id. Heads that are not known are read. */
 async function headsOf (store, ids, head, signal) {
   const heads = new Map()
   if (head && head.digest !== undefined) heads.set(head.id, head)
   else if (head === null && ids.length === 1) heads.set(ids[0], null)
-  const unknown = ids.filter(id => !heads.has(id))
-  for (const { id, doc } of await store.couch.docs(unknown, { signal })) heads.set(id, doc ? describe(doc) : null)
+  const missingIds = ids.filter(id => !heads.has(id))
+  for (const { id, doc } of await store.couch.docs(missingIds, { signal })) heads.set(id, doc ? describe(doc) : null)
   return heads
 }
 
-/** "Nothing changed" is about the tile that was asked for, and those that came in the same picture. */
+/** "Nothing changed" applies to the requested tile, and to those that came in the same picture. */
 function isUnchanged (head, { origin: current, asked }, { z, x, y }) {
   const { digest, origin } = head
   if (!digest) return false // it is gone
@@ -129,9 +130,9 @@ async function write (store, versions, now, signal) {
   if (!versions.length) return []
   const failures = new Map()
   const onFailure = ({ id, ...failure }) => failures.set(id, failure)
-  const attempt = some => store.write(some, { stored: now, concurrency: 1, signal, onFailure })
+  const attempt = batch => store.write(batch, { stored: now, concurrency: 1, signal, onFailure })
   await attempt(versions.toSorted((a, b) => a.id < b.id ? -1 : 1))
-  // another program wrote a version of that second: this one comes after it
+  // another program wrote a version of that second: this version comes after it
   const taken = versions.filter(({ id }) => failures.get(id)?.code === 'VERSION_TAKEN')
   for (const { id } of taken) failures.delete(id)
   if (taken.length) await attempt(taken.map(version => ({ ...version, time: addSeconds(now, 1) })))
@@ -149,5 +150,5 @@ async function write (store, versions, now, signal) {
 }
 
 /** @returns {SavedTile} */
-const savedTile = (/** @type {any} */ { id, z, x, y, bytes, type, time, digest }, more) =>
-  ({ id, z, x, y, ...(bytes && { bytes }), type, time, digest, ...more })
+const savedTile = (/** @type {any} */ { id, z, x, y, bytes, type, time, digest }, fields) =>
+  ({ id, z, x, y, ...(bytes && { bytes }), type, time, digest, ...fields })

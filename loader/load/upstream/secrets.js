@@ -1,9 +1,9 @@
-// Keys and passwords for upstreams, by host. They come from the configuration, never from a document, and are sent only
-// to their own host and port, by `http` only if the key of the configuration says so.
+// Keys and passwords for upstreams, by host. They come from the configuration, never from a document. They are sent
+// only to their own host and port, and by `http` only if the key of the configuration says so.
 import { TilecouchError } from '../../errors.js'
 
 const HEADER = /^[\w!#$%&'*+.^`|~-]{1,100}$/
-const SHORTEST = 4 // characters of a secret that is hidden in messages
+const SHORTEST = 4 // characters: shorter secrets are not hidden in messages
 
 /**
  * @typedef {Record<string, Record<string, string>>} SecretsByHost host or origin -> headers, and query parameters whose
@@ -16,9 +16,9 @@ export class Secrets {
   #origins = new Map()
   #values
 
-  /** @param {SecretsByHost} [given] such as { "tiles.example.org": { "Authorization": "Bearer …", "?key": "…" } } */
-  constructor (given = {}) {
-    for (const [host, entries] of Object.entries(given)) {
+  /** @param {SecretsByHost} [byHost] such as { "tiles.example.org": { "Authorization": "Bearer …", "?key": "…" } } */
+  constructor (byHost = {}) {
+    for (const [host, entries] of Object.entries(byHost)) {
       const origin = originOf(host)
       if (typeof entries !== 'object' || entries === null || !origin) {
         throw new TilecouchError('BAD_OPTION', { option: 'upstreamHeaders', value: host })
@@ -36,13 +36,13 @@ export class Secrets {
       }
       this.#origins.set(origin, { headers, query: query.join('&') })
     }
-    const all = Object.values(given).flatMap(Object.values)
-    const values = [...new Set(all.flatMap(formsOf))].filter(value => value.length >= SHORTEST)
+    const secrets = Object.values(byHost).flatMap(Object.values)
+    const values = [...new Set(secrets.flatMap(formsOf))].filter(value => value.length >= SHORTEST)
     this.#values = values.sort((a, b) => b.length - a.length)
   }
 
   /**
-   * What is sent with a request; nothing to an origin that is not named, even after a redirect.
+   * The secrets to send with a request. An origin that is not in the configuration gets none, even after a redirect.
    * @param {URL} url of the request
    * @returns {{headers: Record<string, string>, query: string}}
    */
@@ -50,7 +50,7 @@ export class Secrets {
     return this.#origins.get(origin) ?? NOTHING
   }
 
-  /** Whether there are secrets for this host that are only sent by https. @param {URL} url */
+  /** Whether secrets of this host are withheld, because they are only sent by https. @param {URL} url */
   keepsFrom ({ protocol, host, origin }) {
     return protocol === 'http:' && !this.#origins.has(origin) && this.#origins.has(`https://${host}`)
   }
@@ -61,7 +61,7 @@ export class Secrets {
   }
 }
 
-/** A secret as a server may repeat it. */
+/** The forms in which a server may repeat a secret. */
 function formsOf (value) {
   const [, scheme, credentials] = /^(\w+) (.+)$/.exec(value) ?? []
   const decoded = /^basic$/i.test(scheme ?? '') ? Buffer.from(credentials, 'base64').toString() : ''
@@ -74,7 +74,7 @@ function formsOf (value) {
  * @param {string} text
  */
 export function originOf (text) {
-  const whole = /^https?:\/\//i.test(text) ? text : `https://${text}`
-  const [, authority] = /^\w+:\/\/([^/?#@\\]+)\/?$/.exec(whole) ?? []
-  return authority && URL.canParse(whole) ? new URL(whole).origin : undefined
+  const address = /^https?:\/\//i.test(text) ? text : `https://${text}`
+  const [, authority] = /^\w+:\/\/([^/?#@\\]+)\/?$/.exec(address) ?? []
+  return authority && URL.canParse(address) ? new URL(address).origin : undefined
 }

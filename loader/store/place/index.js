@@ -1,5 +1,5 @@
-// Says where a box is on the map, as people would: "Switzerland, near Bern". Without a network: countries are those of
-// Natural Earth in the package world-atlas, read when they are first needed.
+// Names the place of a box on the map as people would: "Switzerland, near Bern". It needs no network: countries come
+// from Natural Earth in the package world-atlas, which is read on first use.
 //
 //   placeOf([7.3, 46.9, 7.5, 47]) // { name: 'Switzerland, near Bern', isLand: true }
 import { readFileSync } from 'node:fs'
@@ -9,12 +9,12 @@ import { latToY, parseArea } from '../../../core/index.js'
 import { attempt } from '../../../core/values.js'
 import { cities, seas } from './names.js'
 
-const TILES = 16 // across the longer side of a box: how much of it is in which country is counted in these
+const TILES = 16 // across the longer side of a box: they measure how much of it lies in each country
 const MAX_ZOOM = 24 // of those tiles
-const MAIN = 0.75 // of the land in a box: so much in one country, and the others are not named
+const MAIN = 0.75 // of the land in a box: a country with so much of it is named alone
 const LEAST = 0.05 // of the land in a box: countries with less are not named
-const NAMED = 3 // countries
-const TOWN = 200 // kilometres across: the nearest city is named for boxes that are not larger
+const NAMED = 3 // countries at most
+const TOWN = 200 // kilometres across: the nearest city is named only for boxes that are not larger
 const NEAR = 30 // kilometres from a city
 const FAR = 150 // kilometres from a city, beyond which it is not named
 
@@ -24,7 +24,7 @@ const KM = 111.2 // of a degree of latitude
 
 /**
  * @param {Bbox} bbox
- * @returns {{name: string, isLand: boolean}} isLand: there is land in it, as far as a coarse map knows
+ * @returns {{name: string, isLand: boolean}} isLand: the box has land, on a coarse map
  */
 export function placeOf (bbox) {
   const [west, south, , north] = bbox
@@ -32,7 +32,7 @@ export function placeOf (bbox) {
   const lon = wrap(west + widthOf(bbox) / 2)
   const lat = (south + north) / 2
   const land = countriesIn(bbox)
-  const name = land.length ? listed(land) : seaAt(lon, lat)
+  const name = land.length ? joined(land) : seaAt(lon, lat)
   const height = (north - south) * KM
   const across = Math.hypot(height, widthOf(bbox) * KM * Math.cos(lat * Math.PI / 180))
   return { name: name + (across <= TOWN ? besideCity(lon, lat) : ''), isLand: land.length > 0 }
@@ -43,7 +43,7 @@ const widthOf = ([west, , east]) => east < west ? east - west + 360 : east - wes
 
 const wrap = lon => lon > 180 ? lon - 360 : lon
 
-/** The countries in a box, that with the most tiles first. @param {Bbox} bbox @returns {string[]} */
+/** The countries in a box, the one with the most tiles first. @param {Bbox} bbox @returns {string[]} */
 function countriesIn (bbox) {
   const [, south, , north] = bbox
   const part = Math.max(widthOf(bbox) / 360, latToY(south, 0) - latToY(north, 0)) || Number.EPSILON
@@ -51,9 +51,9 @@ function countriesIn (bbox) {
   const touched = countries().filter(country => meets(country.bbox, bbox))
     .map(({ name, area }) => ({ name, tiles: area()?.within(bbox).count({ min: z, max: z }) ?? 0 }))
     .filter(({ tiles }) => tiles).sort((a, b) => b.tiles - a.tiles)
-  const all = touched.reduce((sum, { tiles }) => sum + tiles, 0)
-  const isMain = touched[0]?.tiles >= MAIN * all
-  const largest = isMain ? touched.slice(0, 1) : touched.filter(({ tiles }) => tiles >= LEAST * all)
+  const total = touched.reduce((sum, { tiles }) => sum + tiles, 0)
+  const isMain = touched[0]?.tiles >= MAIN * total
+  const largest = isMain ? touched.slice(0, 1) : touched.filter(({ tiles }) => tiles >= LEAST * total)
   return (largest.length ? largest : touched).map(({ name }) => name)
 }
 
@@ -73,9 +73,9 @@ function countries () {
   countryList = feature(world, world.objects.countries).features.filter(({ geometry }) => geometry).map(country => {
     let area
     return {
-      name: written(country.properties.name),
+      name: fullName(country.properties.name),
       bbox: boxOf(country.geometry),
-      // a country that is only a point at this scale has none
+      // a country that is only a point at this scale has no area
       area: () => (area ??= { is: attempt(() => parseArea({ polygon: country })) }).is
     }
   })
@@ -117,9 +117,9 @@ const SHORT = {
 }
 
 /** A name without the abbreviations of Natural Earth. */
-const written = name => name.replace(/(?<![.\w])[A-Z][a-z]*\./g, word => SHORT[word] ?? word)
+const fullName = name => name.replace(/(?<![.\w])[A-Z][a-z]*\./g, word => SHORT[word] ?? word)
 
-function listed (names) {
+function joined (names) {
   const more = names.length - NAMED
   if (more > 0) return `${names.slice(0, NAMED).join(', ')} and ${more} more ${more > 1 ? 'countries' : 'country'}`
   return names.length > 1 ? `${names.slice(0, -1).join(', ')} and ${names.at(-1)}` : names[0]
@@ -132,16 +132,16 @@ function seaAt (lon, lat) {
 
 const DIRECTIONS = ['north', 'north-east', 'east', 'south-east', 'south', 'south-west', 'west', 'north-west']
 
-/** Such as `, near Bern` or `, 80 km north-east of Bern`; nothing where no large city is near. */
+/** Such as `, near Bern` or `, 80 km north-east of Bern`; empty if no large city is near. */
 function besideCity (lon, lat) {
-  const away = city => ({
+  const offsetFrom = city => ({
     city,
     x: (((lon - city.lon + 540) % 360) - 180) * KM * Math.cos(lat * Math.PI / 180),
     y: (lat - city.lat) * KM
   })
-  const far = ({ x, y }) => Math.hypot(x, y)
-  const nearest = cities.map(away).reduce((best, one) => far(one) < far(best) ? one : best)
-  const km = far(nearest)
+  const lengthOf = ({ x, y }) => Math.hypot(x, y)
+  const nearest = cities.map(offsetFrom).reduce((best, offset) => lengthOf(offset) < lengthOf(best) ? offset : best)
+  const km = lengthOf(nearest)
   if (km > FAR) return ''
   if (km <= NEAR) return `, near ${nearest.city.name}`
   const eighth = Math.round(Math.atan2(nearest.x, nearest.y) / (Math.PI / 4))

@@ -60,7 +60,7 @@ export const cities = [...CITIES.matchAll(/\s*([^,]+?) (-?[\d.]+) (-?[\d.]+)(?:,
   .map(([, name, lat, lon]) => ({ name, lon: +lon, lat: +lat }))
 
 /**
- * Where nothing is land: the first box that a place is in names it. West, south, east, north.
+ * Names of places without land: the first box that contains the place counts. West, south, east, north.
  * @type {[string, number, number, number, number][]}
  */
 export const seas = [
