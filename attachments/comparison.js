@@ -56,12 +56,12 @@ export class Comparison {
     return this.#shown?.layer ?? null
   }
 
-  /** @returns {import('../client/leaflet/compare-control.js').CompareControl | null} null: it is not on the map yet */
+  /** @returns {import('../client/leaflet/compare-control.js').CompareControl | null} null: not on the map yet */
   get control () {
     return this.#shown?.control._map ? this.#shown.control : null
   }
 
-  /** Whether the chosen layer is as opaque as the handle says. */
+  /** Whether the handle sets the opacity of the chosen layer. */
   get isFading () {
     return this.mode === 'fade' && this.control !== null
   }
@@ -91,7 +91,7 @@ export class Comparison {
     this.#stage.fire('compare')
   }
 
-  /** Takes the comparison off the map, until `resume`. */
+  /** Removes the comparison from the map, until `resume`. */
   pause () {
     if (!this.#shown) return
     const { layer, control } = this.#shown
@@ -111,7 +111,7 @@ export class Comparison {
     const { x, y } = this.#map.getSize()
     const { left, right, bottom } = padding
     control.setPadding(padding)
-    // cards may open after the handle is there: it stays in the middle until the reader has moved it
+    // cards may open later: the handle stays in the middle until the user has moved it
     const { placedAt } = this.#shown
     if (this.mode === 'swipe' && (placedAt === undefined || control.getSplit() === placedAt)) {
       control.setSplit((left + x - right) / 2 / x)
@@ -126,7 +126,7 @@ export class Comparison {
     const doc = this.#docOf(this.left)
     if (!this.left || !doc || this.#shown) return
     const clock = new Clock({ time: this.left.time })
-    // below the other one until both can be cut
+    // below the chosen layer until both can be clipped
     const { stack } = this.#stage
     const place = { zIndex: stack.zIndexOf() - 1, opacity: stack.opacityOf() }
     const layer = this.#stage.open(doc, { clock, preload: 0, ...place })
@@ -182,7 +182,7 @@ export class Comparison {
     return left && (left.doc ?? this.#stage.doc)
   }
 
-  /** On a map of its own the left side needs the base map and the other layers, too. */
+  /** A second map for the left side also needs the base map and the other layers. */
   #followSideMap () {
     const map = this.#shown?.control.getSideMap() ?? null
     if (map === this.#sideMap) return
@@ -194,7 +194,7 @@ export class Comparison {
   /** Two times of one layer can be moved on the timeline. @param {Left} left */
   #writeRange ({ time: from }) {
     const { range, time, layer } = this.#stage
-    if (this.isOfOne && range?.from === from) return // the range has this time already
+    if (this.isOfOne && range?.from === from) return // the range already has this time
     const to = range && time === null ? range.to : time ?? layer?.extent()?.last ?? from
     this.#isWriting = true
     this.#stage.range = this.isOfOne && from !== null && to !== null ? { from, to } : null

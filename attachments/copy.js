@@ -1,8 +1,8 @@
-// Texts to copy: addresses, and commands for what needs Node.
+// Texts to copy: addresses, and commands to run in a shell.
 import { html, useRef, useState } from './html.js'
 import { words } from './words.js'
 
-/** As a shell takes it. @param {string | number} text */
+/** A word of a shell command, quoted where necessary. @param {string | number} text */
 export const shellWord = text =>
   /^[\w@%+=:,./~-]+$/.test(String(text)) ? text : `'${String(text).replaceAll("'", "'\\''")}'`
 
@@ -18,7 +18,7 @@ export const shellLine = (...parts) => ['tilecouch', ...parts]
  * A text that can be copied. Browsers copy on https and localhost only; elsewhere the text is selected.
  * @param {string} text
  * @returns {{text: string, field: import('preact').RefObject<any>, copy: () => Promise<void>, done: string}} field: of
- *   the element with the text; done: what happened, in words; empty before, and after the text has changed
+ *   the element with the text; done: the result in words; empty before a copy, and after the text has changed
  */
 export function useCopy (text) {
   const field = useRef(/** @type {any} */ (null))

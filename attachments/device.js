@@ -1,5 +1,5 @@
-// What this device keeps: areas of the store, and the files of this page. PouchDB and the card of areas are a bundle of
-// their own, offline.js. It is loaded when something is on the device, or when the user presses the button.
+// The data on this device: areas of the store, and the files of this page. PouchDB and the card of areas are a separate
+// bundle, offline.js. It is loaded when something is on the device, or when the user presses the button.
 import { wait } from '../client/source/wait.js'
 import { formats, tileId, versionId } from '../core/index.js'
 import { sharePromise } from '../core/promises.js'
@@ -8,7 +8,7 @@ import { keepText, keptText } from './kept-text.js'
 const DEVICE_TIMEOUT = 3000 // milliseconds that the page waits for the device, if the store may answer instead
 const MOST_URLS = 500 // addresses of images that the page may use at the same time
 const DRAW_TIMEOUT = 5000 // milliseconds after which the page no longer waits for the first map
-const REST_DELAY = 20000 // milliseconds until the files come that only offline maps need
+const REST_DELAY = 20000 // milliseconds until the files are cached that only offline maps need
 
 /** Path of the database: the same for every address of a store on one origin. */
 const storePath = () => new URL('.', document.baseURI).pathname.replace(/\/_design\/[^/]+\/_rewrite\/$/, '/')
@@ -25,7 +25,7 @@ export class Device {
 
   /**
    * @param {object} options
-   * @param {(offline: any, file: any) => any} options.onOpen mounts the card; file: what offline.js exports
+   * @param {(offline: any, file: any) => any} options.onOpen mounts the card; file: the exports of offline.js
    * @param {(areas: any[]) => void} options.onAreas an area was added or removed, or changed its state
    */
   constructor ({ onOpen, onAreas }) {
@@ -33,7 +33,7 @@ export class Device {
     this.#onAreas = onAreas
   }
 
-  /** @returns {{db: string, areas: number} | null} what was on the device at the last visit */
+  /** @returns {{db: string, areas: number} | null} the state of the device at the last visit */
   get note () {
     try {
       return JSON.parse(keptText(this.name) ?? 'null')
@@ -56,14 +56,14 @@ export class Device {
     if (this.isUsed) await Promise.race([this.open().catch(() => {}), wait(DEVICE_TIMEOUT)])
   }
 
-  /** The areas, to read. */
+  /** Opens the areas for reading. */
   async local () {
     return (await this.open()).local
   }
 
   /**
-   * The time at which all areas of a layer were last as the store had them.
-   * @returns {string | null | undefined} null: an area was never complete; undefined: there is no area of it
+   * The time at which all areas of a layer were last up to date.
+   * @returns {string | null | undefined} null: an area was never complete; undefined: the layer has no area
    */
   asOf (layer) {
     const areas = this.offline?.areas.list().filter(area => area.layer === layer) ?? []
@@ -165,7 +165,7 @@ export class DeviceStore {
       return blob && URL.createObjectURL(blob)
     })
     this.#urls.delete(key)
-    this.#urls.set(key, pending) // the last one is the one that was used last
+    this.#urls.set(key, pending) // the most recently used one is last
     this.#dropOldest()
     const url = await pending
     if (!url) this.#urls.delete(key)
@@ -181,7 +181,7 @@ export class DeviceStore {
 }
 
 /**
- * A button that loads what it opens.
+ * Makes a button load its code when it is first pressed.
  * @param {HTMLElement} button @param {import('./notices.js').Notices} notices
  * @param {{topic: string, failed: (message: string) => string, open: () => Promise<void>}} options topic: of the notice
  *   of a failure; open: loads it first
@@ -204,13 +204,13 @@ export function listenToButton (button, notices, { topic, failed, open }) {
   return () => button.removeEventListener('click', press)
 }
 
-/** Why the page cannot open without a network; undefined if it can. Browsers want https, or the machine itself. */
+/** Why the page cannot open without a network; undefined if it can. Browsers require https or localhost. */
 export function obstacle () {
   if (navigator.serviceWorker) return undefined
   return isSecureContext ? 'blocked' : 'insecure'
 }
 
-/** Has the browser keep the page. @param {Promise<any>} drawn the first map, which comes before */
+/** Makes the browser cache the page. @param {Promise<any>} drawn resolves when the first map is drawn, before that */
 export async function keepPage (drawn) {
   if (obstacle()) return
   await Promise.race([drawn, wait(DRAW_TIMEOUT)])
@@ -221,11 +221,11 @@ export async function keepPage (drawn) {
     return // the next visit tries again
   }
   await wait(REST_DELAY)
-  navigator.serviceWorker.addEventListener('controllerchange', keepRest) // of a new version
+  navigator.serviceWorker.addEventListener('controllerchange', keepRest) // the files of a new version
   await keepRest()
 }
 
-/** Has the browser also keep the files that only offline maps need. */
+/** Makes the browser also cache the files that only offline maps need. */
 export async function keepRest () {
   if (!obstacle()) (await navigator.serviceWorker.ready).active?.postMessage('rest')
 }

@@ -1,8 +1,8 @@
 // Questions that wait for an answer, in the dialog of the browser.
 import { html, render, useLayoutEffect, useRef } from './html.js'
 
-/** label: its name for those who hear it; onCancel: Escape was pressed */
-export function Dialog ({ label, onCancel, children, ...others }) {
+/** label: its name for screen readers; onCancel: Escape was pressed */
+export function Dialog ({ label, onCancel, children, ...attributes }) {
   const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null))
   useLayoutEffect(() => { if (!dialog.current?.open) dialog.current?.showModal() })
   useLayoutEffect(() => {
@@ -13,10 +13,10 @@ export function Dialog ({ label, onCancel, children, ...others }) {
     event.preventDefault()
     onCancel?.()
   }
-  // The browser may close it without asking: Escape, twice. A dialog that is gone already answers no more: its late
-  // event would close the next one.
+  // The browser may close the dialog without a cancel event: Escape, twice. The late event of a removed dialog is
+  // ignored: it would close the next one.
   const closed = event => { if (event.target.isConnected) onCancel?.() }
-  return html`<dialog ref=${dialog} aria-label=${label} onCancel=${cancel} onClose=${closed} ...${others}>
+  return html`<dialog ref=${dialog} aria-label=${label} onCancel=${cancel} onClose=${closed} ...${attributes}>
     ${children}
   </dialog>`
 }

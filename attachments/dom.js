@@ -1,4 +1,4 @@
-// Icons of the pages, buttons of the map, files to save, and functions that put work off.
+// Icons of the pages, buttons of the map, files to save, and functions that delay work.
 import { element, svg } from '../client/timeline/dom.js'
 
 const DOWNLOAD_DELAY = 10000 // milliseconds until a download has begun
@@ -23,7 +23,7 @@ export const icon = name => svg(
 )
 
 /**
- * A button with an icon, named for those who hear it and for those who point at it.
+ * A button with an icon. Its label is for screen readers and the tooltip.
  * @param {keyof typeof icons} name @param {() => void} act @param {Record<string, any>} [attributes]
  */
 export const iconButton = (name, label, act, attributes) =>
@@ -32,36 +32,36 @@ export const iconButton = (name, label, act, attributes) =>
   }, icon(name))
 
 /**
- * Moves the focus after an answer has come, unless the reader is elsewhere by now: what somebody types would go into
- * another field, and a press would miss the button that scrolls away.
- * @param {Element | null | undefined} form where the reader was @param {HTMLElement | null | undefined} target
+ * Moves the focus after an answer has come, unless the user has moved it out of the form meanwhile: typed text would go
+ * into another field, and a press would miss a button that scrolls away.
+ * @param {Element | null | undefined} form that had the focus @param {HTMLElement | null | undefined} target
  */
 export function focusAfterAnswer (form, target) {
   const { activeElement, body } = document
   if (activeElement === body || form?.contains(activeElement)) target?.focus()
 }
 
-/** Saves a text as a file of the reader. @param {string} text @param {string} name @param {string} type */
+/** Saves a text as a file of the user. @param {string} text @param {string} name @param {string} type */
 export function download (text, name, type) {
   const href = URL.createObjectURL(new Blob([text], { type }))
   element('a', { href, download: name }).click()
   setTimeout(() => URL.revokeObjectURL(href), DOWNLOAD_DELAY)
 }
 
-/** The browser draws what is there, and hears what is pressed, before the next part of the page is made. */
+/** Lets the browser draw and handle input before the next part of the page is made. */
 export const breathe = () => new Promise(resolve => { setTimeout(resolve) })
 
-/** Calls together what is asked for several times, in the next frame (or after so many milliseconds). */
+/** Combines several calls into one, in the next frame or after a delay in milliseconds. */
 export function soon (run, delay) {
-  let waiting = false
+  let isPending = false
   return () => {
-    if (waiting) return
-    waiting = true
-    const then = () => {
-      waiting = false
+    if (isPending) return
+    isPending = true
+    const runNow = () => {
+      isPending = false
       run()
     }
-    if (delay) setTimeout(then, delay)
-    else requestAnimationFrame(then)
+    if (delay) setTimeout(runNow, delay)
+    else requestAnimationFrame(runNow)
   }
 }

@@ -1,7 +1,7 @@
 // Reads the editions of the chosen layer from the store, newest first: a page at a time, or all of them for a search.
 // During a load it asks the page to read again from time to time.
 const POLL = 5000 // milliseconds between two readings during a load
-const MAX_POLL = 300000 // milliseconds: the pause doubles while a load does not get on
+const MAX_POLL = 300000 // milliseconds: the pause doubles while a load makes no progress
 
 export const PAGE = 50 // editions that are read and listed at once: a layer of hourly editions has thousands
 
@@ -19,7 +19,7 @@ export class EditionReader {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer
   #pause = POLL
-  #progress = '' // of the loads
+  #progress = '' // tiles of each running load
 
   /**
    * @param {import('./store.js').Store} store
@@ -36,7 +36,7 @@ export class EditionReader {
     return this.state.editions.find(({ time }) => shown === null || time <= shown)?.title
   }
 
-  /** Forgets the editions of the layer before. @returns {Read} */
+  /** Forgets the editions of the previous layer. @returns {Read} */
   open (layer) {
     this.#stop.abort()
     this.#stop = new AbortController()

@@ -1,11 +1,11 @@
-// The editions of a layer, newest first, or those that changed something in view. Choosing one moves the clock to it.
+// The list of the editions of a layer, newest first, or of the changes in view. Choosing one sets the clock to it.
 import { PAGE } from './edition-reader.js'
 import { clock, date, percent, time as written } from './format.js'
 import { html, useEvents, useLayoutEffect, useRef, useSeen, useState } from './html.js'
 import { Hint, Toggle } from './parts.js'
 import { words } from './words.js'
 
-const MANY = 12 // editions from which on the list has a search
+const MANY = 12 // editions above which the list has a search field
 const [WIDTH, HEIGHT] = [60, 40] // pixels of a small picture of the view
 const NEWEST = { time: null, title: words.newest, note: '' }
 
@@ -19,12 +19,12 @@ export function EditionList ({ page, editions, hasOlder, searched, changes, tile
   const list = useRef(/** @type {HTMLElement | null} */ (null))
   useEvents(page.stage, 'time')
   const { time } = page.stage
-  const isShown = each => each.time !== null && time !== null && each.time <= time
+  const isShown = row => row.time !== null && time !== null && row.time <= time
   const edition = editions.find(isShown)?.time ?? null
   const text = query.trim()
   const matching = isOfView ? changesNewestFirst(changes) : search(editions, text)
   const listed = matching.slice(0, limit + 1)
-  const current = time === null ? listed.find(each => each.time === null) : listed.find(isShown)
+  const current = time === null ? listed.find(row => row.time === null) : listed.find(isShown)
   const isHistory = editions.length > 1 || (changes?.length ?? 0) > 1
 
   useLayoutEffect(() => page.onHeat(isHeated), [isHeated])
@@ -55,9 +55,9 @@ export function EditionList ({ page, editions, hasOlder, searched, changes, tile
     </div>
     <${Hint} role="status" hidden=${!message}>${message}<//>
     ${listed.length > 0 && html`<ul ref=${list} aria-labelledby="editions" class=${isOfView ? 'of-view' : ''}>
-      ${listed.map(each => html`<${Row} key=${each.time ?? ''} ...${rowOf(each)} isCurrent=${each === current}
-        onSelect=${() => page.stage.clock.setTime(each.time)}>
-        ${isOfView && hasPictures && each.time !== null && html`<${Picture} time=${each.time} view=${changes}
+      ${listed.map(row => html`<${Row} key=${row.time ?? ''} ...${rowOf(row)} isCurrent=${row === current}
+        onSelect=${() => page.stage.clock.setTime(row.time)}>
+        ${isOfView && hasPictures && row.time !== null && html`<${Picture} time=${row.time} view=${changes}
           draw=${page.drawView} />`}
       <//>`)}
       ${isMore && html`<li>
@@ -77,7 +77,7 @@ export function EditionList ({ page, editions, hasOlder, searched, changes, tile
   </div>`
 }
 
-/** A time that can be chosen. children: its picture */
+/** One row of the list, which sets the time. children: its picture */
 function Row ({ time, title, note, share, isCurrent, onSelect, children }) {
   return html`<li><button type="button" data-time=${time ?? ''} aria-pressed=${String(isCurrent)} onClick=${onSelect}>
     ${children}
@@ -87,7 +87,7 @@ function Row ({ time, title, note, share, isCurrent, onSelect, children }) {
   </button></li>`
 }
 
-/** A small picture of the view at a time. view: another value once the view has changed */
+/** A small picture of the view at a time. view: a value that changes with the view */
 function Picture ({ time, view, draw }) {
   const canvas = useRef(/** @type {HTMLCanvasElement | null} */ (null))
   useSeen(canvas, () => draw(canvas.current, time), [time, view])

@@ -1,4 +1,4 @@
-// Dates, times and numbers as the reader writes them, in the zone of the timeline.
+// Formats dates, times and numbers in the locale of the user and the zone of the timeline.
 import { timelineWords as english } from '../client/timeline/words.js'
 import { zoneOf } from '../client/timeline/zones.js'
 import { inUnits } from '../core/text.js'
@@ -32,7 +32,7 @@ export function time (text) {
   return `${date(text)}, ${timeOfDay(text)}`
 }
 
-/** `14:05 UTC`; nothing for what is no time. */
+/** `14:05 UTC`; empty for an invalid time. */
 export function timeOfDay (text) {
   const ms = Date.parse(text)
   if (isNaN(ms)) return ''
@@ -52,25 +52,25 @@ export const clock = text => formats.clock(zone.civil(Date.parse(text)), false)
 /** The zone as the timeline names it. */
 export const zoneId = () => zone.name
 
-/** What times are told in: `UTC`, or the name of the zone at a time. */
+/** The name of the zone at a time, such as `UTC`. */
 export const zoneName = text => zone.label(Date.parse(text))
 
 /** `1 Mar 2024` */
 export const date = text => isNaN(Date.parse(text)) ? text : formats.date(zone.civil(Date.parse(text)))
 
-/** `1 Mar 2024`, whatever the zone: of a day that somebody entered. @param {string} text ISO 8601 */
+/** `1 Mar 2024`, whatever the zone: of a day that the user entered. @param {string} text ISO 8601 */
 export const day = text => isNaN(Date.parse(text)) ? text : formats.date(Date.parse(text))
 
 export const zooms = (min, max) => min === undefined ? '' : min === max ? `${min}` : `${min}–${max}`
 
 const percents = lazy(() => new Intl.NumberFormat(locale, { style: 'percent' }))
 
-/** `35 %`, and of the least something. @param {number} share 0 to 1 */
+/** `35 %`; never `0 %` for a share above 0. @param {number} share 0 to 1 */
 export const percent = share => share > 0 && share < 0.01 ? `< ${percents().format(0.01)}` : percents().format(share)
 
 const collator = lazy(() => new Intl.Collator(locale, { numeric: true, sensitivity: 'base' }))
 
-/** The order in which people look for names: 2 before 10. */
+/** Orders names with numbers by value: 2 before 10. */
 export const byName = (a, b) => collator().compare(a, b)
 
 /** @param {string} tag BCP 47 @param {Intl.DateTimeFormatOptions} options */
@@ -80,10 +80,10 @@ function formatter (tag, options) {
 }
 
 /**
- * What the timeline takes as `words` for dates and numbers.
+ * The functions for dates and numbers that the timeline takes in its `words`.
  * @param {string} tag BCP 47
- * @param {{bytes: (count: number) => string, units: string[]}} words bytes: a small number of them; units: of 1000,
- *   of a million, …
+ * @param {{bytes: (count: number) => string, units: string[]}} words bytes: for fewer than 1000; units: names for
+ *   1000, a million, …
  */
 export function formatsOf (tag, { bytes, units }) {
   const number = lazy(() => new Intl.NumberFormat(tag))

@@ -6,14 +6,14 @@ import { count } from './format.js'
 import { copiesOf, ring } from './outlines.js'
 
 const LEVELS = 5
-const LABEL = 40 // pixels: the least width of a square with a number
-const MOST_VERSIONS = 20000 // of an answer
-const SMALLEST = 16 // pixels of a square
+const LABEL = 40 // pixels: the minimum width of a square with a number
+const MOST_VERSIONS = 20000 // maximum versions of an answer
+const SMALLEST = 16 // minimum pixels of a square
 const TILE = 256 // pixels
 
 /** @typedef {{z: number, x: number, y: number, changes: number}} Square */
 
-/** The level of a number, 1 to 5. Its root is taken, so that few changes beside many are told apart. */
+/** The level of a number, 1 to 5. The square root makes small numbers distinguishable beside large ones. */
 export const levelOf = (changes, most) => Math.min(LEVELS, Math.max(1, Math.ceil(Math.sqrt(changes / most) * LEVELS)))
 
 export class HeatMap {
@@ -71,9 +71,9 @@ export class HeatMap {
   #draw (tiles) {
     for (const mark of this.#marks.splice(0)) mark.remove()
     const changed = tiles.filter(({ changes }) => changes > 0)
-    const most = changed.reduce((greatest, { changes }) => Math.max(greatest, changes), 1)
+    const maxChanges = changed.reduce((max, { changes }) => Math.max(max, changes), 1)
     for (let level = 1; level <= LEVELS; level++) {
-      const rings = changed.filter(({ changes }) => levelOf(changes, most) === level)
+      const rings = changed.filter(({ changes }) => levelOf(changes, maxChanges) === level)
         .flatMap(tile => copiesOf(this.#map, tile).map(copy => [ring(copy)]))
       if (rings.length) this.#add(L.polygon(rings, this.#style(level)))
     }

@@ -1,5 +1,5 @@
-// Components of the pages: Preact, with templates of htm instead of a compiler. Text goes in as text: nothing that a
-// store holds becomes markup, or is shown in another order than it has.
+// Components of the pages: Preact, with templates of htm instead of a compiler. Texts stay texts: no text of a store
+// becomes markup, or changes the order of the texts around it.
 //
 //   const Greeting = ({ name }) => html`<p class="hint">Hello, ${name}</p>`
 import htm from 'htm'
@@ -17,8 +17,8 @@ const shown = child => Array.isArray(child) ? child.map(shown) : typeof child ==
 export const html = htm.bind((type, props, ...children) => create(type, props, ...children.map(shown)))
 
 /**
- * What a promise answers; undefined until then, and where it fails.
- * @template T @param {(signal: AbortSignal) => Promise<T>} ask @param {any[]} inputs it is asked again when they change
+ * The value of a promise; undefined before it resolves, and if it rejects.
+ * @template T @param {(signal: AbortSignal) => Promise<T>} ask @param {any[]} inputs it runs again when they change
  * @returns {T | undefined}
  */
 export function useAnswer (ask, inputs) {
@@ -32,7 +32,7 @@ export function useAnswer (ask, inputs) {
 }
 
 /**
- * What a form does when it is submitted, once at a time.
+ * A handler for the submission of a form. It ignores submissions while one is running.
  * @param {(event: any) => Promise<any>} act
  * @returns {{submit: (event: any) => Promise<void>, busy: boolean}}
  */
@@ -51,7 +51,7 @@ export function useSubmit (act) {
   return { submit, busy }
 }
 
-/** Calls a function again and again while the page is to be seen. @param {() => void} run @param {number} pause ms */
+/** Calls a function again and again while the page is visible. @param {() => void} run @param {number} pause ms */
 export function useInterval (run, pause) {
   const latest = useRef(run)
   latest.current = run
@@ -67,7 +67,7 @@ export function useInterval (run, pause) {
  */
 export function useEvents (target, names) {
   const [, redraw] = useReducer(count => count + 1, 0)
-  useLayoutEffect(() => { // at once: an event between two frames counts as well
+  useLayoutEffect(() => { // a layout effect: an event between two frames counts too
     target.on(names, redraw)
     return () => target.off(names, redraw)
   }, [target, names])

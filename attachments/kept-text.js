@@ -1,4 +1,4 @@
-// Texts that the browser keeps for this page. Where it keeps none (localStorage is full or not allowed), the next visit
+// Texts that the browser stores for this page. If it stores none (localStorage is full or not allowed), the next visit
 // begins without them.
 
 /** @param {string} name @returns {string | null} null: the browser has no such text */
@@ -20,12 +20,12 @@ export function keepText (name, text) {
   }
 }
 
-// Whether somebody has signed in to the control room in this browser: then the viewer shows a link to it.
+// Whether a user has signed in to the control room in this browser. If so, the viewer shows a link to it.
 
-/** Of a store: an origin may have several. */
+/** One name per store: an origin may have several stores. */
 const signedInName = () => `tilecouch-admin ${new URL('./', document.baseURI).pathname}`
 
 export const hasSignedIn = () => keptText(signedInName()) !== null
 
-/** @param {boolean} is */
-export const noteSignedIn = is => keepText(signedInName(), is ? '1' : null)
+/** @param {boolean} isSignedIn */
+export const noteSignedIn = isSignedIn => keepText(signedInName(), isSignedIn ? '1' : null)

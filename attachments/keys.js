@@ -1,4 +1,4 @@
-// What keys do while the map has the focus, or nothing has. Arrows, + and - are Leaflet's as soon as the map has it.
+// The keys of the viewer, while the map or nothing has the focus. Leaflet handles arrows, + and - while the map has it.
 import { element } from '../client/timeline/dom.js'
 import { isEmbedded } from './take/entry.js'
 import { words } from './words.js'
@@ -8,7 +8,7 @@ const PAN = 80 // pixels, as Leaflet's
 
 const ARROWS = { ArrowLeft: [-PAN, 0], ArrowRight: [PAN, 0], ArrowUp: [0, -PAN], ArrowDown: [0, PAN] }
 
-/** As the list shows them. */
+/** The keys as the list shows them. */
 const SHOWN = [
   ['move', '← → ↑ ↓'], ['zoom', '+  −'], ['tile', 'Enter'],
   ['play', words.keys.space], ['previous', '[  J'], ['next', ']  K'], ['newest', 'N'],
@@ -41,7 +41,7 @@ export function listenToKeys (stage, map, cards, { onFind, onCompare }) {
     node.focus({ preventScroll: true })
   }
 
-  const ofPage = { c: onCompare, f: onFind, '/': onFind, '?': toggleList }
+  const pageActs = { c: onCompare, f: onFind, '/': onFind, '?': toggleList }
   const acts = {
     ' ': () => stage.player?.toggle(),
     '[': () => stage.player?.step(-1),
@@ -49,10 +49,10 @@ export function listenToKeys (stage, map, cards, { onFind, onCompare }) {
     ']': () => stage.player?.step(1),
     k: () => stage.player?.step(1),
     n: () => stage.clock.setTime(null),
-    ...!isEmbedded && ofPage // a frame has no room for what they open
+    ...!isEmbedded && pageActs // a frame has no room for their cards
   }
 
-  /** The first key finds nothing with the focus: the map takes it, and does what the key says. */
+  /** Moves the map by a key while nothing has the focus. The map then takes the focus. */
   function move (key) {
     if (ARROWS[key]) map.panBy(ARROWS[key])
     else if (key === '+' || key === '=') map.zoomIn()

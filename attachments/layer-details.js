@@ -1,4 +1,4 @@
-// The chosen layer in the panel: its editions, what it shows, and behind "Details" its figures and its address.
+// The chosen layer in the panel: its editions, its description, and behind "Details" its figures and its address.
 import { fromSeconds } from '../core/index.js'
 import { Copyable } from './copy.js'
 import { EditionList } from './editions.js'
@@ -33,7 +33,7 @@ export function LayerDetails ({ page, layer, stats, ...editionState }) {
 function scrollToTop (card) {
   const panel = card?.closest('#content')
   if (!panel) return
-  const [box, view] = [card, panel].map(each => each.getBoundingClientRect())
+  const [box, view] = [card, panel].map(element => element.getBoundingClientRect())
   const isInView = box.top >= view.top && box.bottom <= view.bottom
   if (!isInView) panel.scrollTop += box.top - view.top - parseFloat(getComputedStyle(card).scrollMarginTop)
 }

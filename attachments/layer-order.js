@@ -3,7 +3,7 @@ import { byName } from './format.js'
 
 /** @typedef {import('./store.js').Layer} Layer */
 
-export const MANY = 12 // layers from which on a list has a search and headings
+export const MANY = 12 // layers from which a list has a search field and headings
 
 const titleOf = ({ name, layer }) => name ?? layer
 
@@ -21,7 +21,7 @@ export function headingsOf (layers) {
   return layer => layer.group ?? (counts.get(prefixOf(layer)) > 1 ? prefixOf(layer) : '')
 }
 
-/** By heading, those without one first; then by their order, then by name. @param {Layer[]} layers */
+/** Sorts by heading, layers without one first; then by their order, then by name. @param {Layer[]} layers */
 export function sortLayers (layers) {
   const headingOf = headingsOf(layers)
   const place = ({ order = Number.MAX_SAFE_INTEGER }) => order

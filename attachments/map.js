@@ -1,4 +1,4 @@
-// The map itself: its place, how a layer fits into it, and which place the user picks.
+// The Leaflet map of the viewer: its place, how a layer fits into it, and the places that the user picks.
 import L from 'leaflet'
 import { corners } from '../client/leaflet/layer-options.js'
 import { locale, words } from './words.js'
@@ -6,7 +6,7 @@ import { locale, words } from './words.js'
 const isImperial = /^en-(US|LR)/.test(locale)
 const OVERZOOM = 3 // zooms beyond the layer's last one, enlarged
 const WORLD_WIDTH = 300 // degrees: a layer wider than this is the whole world
-const CLOSEST = 17 // zoom of a place that is found
+const CLOSEST = 17 // maximum zoom of a place with a box
 const MARGIN = 48 // pixels that stay free around a place
 const DOUBLE_CLICK = 250 // milliseconds in which a second click makes a double click, which zooms
 
@@ -15,17 +15,17 @@ export const reducesMotion = () => matchMedia('(prefers-reduced-motion: reduce)'
 export class MapView {
   #placed = false
   /** @type {{z: number, lat: number, lon: number} | undefined} */
-  #asked
+  #requested
   #free
   #offset = L.point(0, 0)
-  /** @type {L.Layer[]} of the place that was gone to */
+  /** @type {L.Layer[]} of the last place of goTo() */
   #marks = []
 
   /**
    * @param {HTMLElement} container
    * @param {{onMove: () => void, onPick: (place: L.LatLng, byKey: boolean) => void, free: () => {left: number, right:
    *   number, bottom: number}}} options
-   *   free: pixels that other things cover at the edges
+   *   free: covered pixels at the edges of the map
    */
   constructor (container, { onMove, onPick, free }) {
     this.#free = free
@@ -57,15 +57,15 @@ export class MapView {
     new ResizeObserver(() => this.map.invalidateSize({ animate: false })).observe(container)
   }
 
-  /** Where the map is, once it is anywhere. */
+  /** The place of the map; null before it has one. */
   get view () {
     if (!this.#placed) return null
     const z = this.map.getZoom()
     const center = this.map.unproject(this.map.project(this.map.getCenter(), z).add(this.#offset), z)
     // Leaflet rounds to whole pixels, and a permalink must not drift
-    const asked = this.#asked
-    if (asked?.z === z && this.map.project([asked.lat, asked.lon], z).distanceTo(this.map.project(center, z)) < 1) {
-      return asked
+    const view = this.#requested
+    if (view?.z === z && this.map.project([view.lat, view.lon], z).distanceTo(this.map.project(center, z)) < 1) {
+      return view
     }
     return { z, lat: center.lat, lon: this.map.wrapLatLng(center).lng }
   }
@@ -76,7 +76,7 @@ export class MapView {
     const middle = this.map.project([lat, lon], z).subtract(this.#offset)
     this.map.setView(this.map.unproject(middle, z), z, { animate: false })
     this.#placed = true
-    this.#asked = { z, lat, lon }
+    this.#requested = { z, lat, lon }
   }
 
   /**
@@ -119,13 +119,13 @@ export class MapView {
     this.#marks.push(L.circleMarker(place, { ...style('here'), radius: 8 }).addTo(this.map))
   }
 
-  /** Goes to a layer, unless some of it is in sight. */
+  /** Goes to a layer, unless a part of it is in view. */
   see (layer) {
     this.map.invalidateSize({ animate: false })
     if (!this.#placed || !this.#sees(layer)) this.fit(layer)
   }
 
-  /** Moves the map so far that nothing lies over a place. @param {L.LatLngExpression} place */
+  /** Moves the map so that nothing covers a place. @param {L.LatLngExpression} place */
   reveal (place) {
     this.map.invalidateSize({ animate: false })
     const { left, right, bottom } = this.#free()
@@ -143,7 +143,7 @@ export class MapView {
   }
 
   /**
-   * The zooms of the map are still those of the layer before, until the tiles of this one have come.
+   * Fits a layer into the map. The map has the zooms of the previous layer until the tiles of this one have loaded.
    * @param {import('./store.js').Layer} layer
    */
   fit (layer) {
@@ -163,7 +163,7 @@ export class MapView {
       })
       return
     }
-    // the whole world: as large as fills the free part of the window
+    // the whole world fills the free part of the window
     const { x: width, y: height } = this.map.getSize()
     const z = Math.ceil(Math.log2(Math.max(width - left - right, height - bottom) * 0.9 / 256))
     const [lon, lat] = center ?? [10, 25]

@@ -53,7 +53,7 @@ function Toast ({ topic, text, tone = 'info', action = undefined, onClose = unde
   </div>`
 }
 
-/** Grey shapes in place of the layers. */
+/** Grey shapes that are shown until the layers are read. */
 export const Loading = () => html`<div class="loading" aria-hidden="true">
   ${[1, 2].map(() => html`<div class="bones"><span /><span /></div>`)}
 </div>`

@@ -30,8 +30,8 @@ export function showOperator (settings, logo) {
 }
 
 /**
- * The same, from the document of the store; the title of the browser's window begins with that of the page.
- * @param {any} doc nothing where it cannot be read @param {string} db address of the database @param {string} title
+ * Shows the settings in the document of the store. The title of the window begins with that of the page.
+ * @param {any} doc null if it cannot be read @param {string} db address of the database @param {string} title
  */
 export function showStore (doc, db, title) {
   const settings = settingsOf(doc)

@@ -1,5 +1,5 @@
-// Layers in other grids than Web Mercator, which the page's map cannot draw: a card over the map says so, and gives the
-// address for programs that can.
+// Layers in other grids than Web Mercator, which the page's map cannot draw: a card over the map explains that, and
+// shows the address for other programs.
 import L from 'leaflet'
 import { html, render } from './html.js'
 import { Address } from './layer-details.js'

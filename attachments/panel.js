@@ -1,7 +1,7 @@
-// The panel at the left: what lies on the map, and the list of layers. The chosen layer is open and shows its editions.
+// The panel at the left: the layers on the map, and the list of all layers. The chosen one is open and shows editions.
 //
 //   const showPanel = mountPanel(node, page)
-//   showPanel({ layers, chosen: 'town', stats })   // draws the panel once; fields that are not named stay
+//   showPanel({ layers, chosen: 'town', stats })   // draws the panel once; other fields stay
 import { fromSeconds } from '../core/index.js'
 import { date, percent } from './format.js'
 import { html, render, useEvents, useKeptFocus, useMemo, useState } from './html.js'
@@ -13,13 +13,13 @@ import { CHOSEN } from './stack.js'
 import { words } from './words.js'
 
 /**
- * @typedef {object} Page what the panel reads and calls
+ * @typedef {object} Page data and functions for the panel
  * @property {import('./stage.js').Stage} stage
  * @property {(layer: string) => void} onLayer a layer was chosen
  * @property {() => void} onCompare
  * @property {() => void} onOlder reads older editions
  * @property {() => void} onSearch reads all editions
- * @property {(time: string | null) => void} onFootprint outlines what an edition covers; null ends it
+ * @property {(time: string | null) => void} onFootprint outlines the area of an edition; null ends it
  * @property {(on: boolean) => void} onHeat shows how often places changed
  * @property {(canvas: HTMLCanvasElement, time: string) => void} drawView draws a small picture of the view
  * @property {(layer: string) => Promise<string | undefined>} thumbnailUrl
@@ -51,7 +51,7 @@ export function mountPanel (node, page) {
 }
 
 /** @param {PanelState & {page: Page}} props */
-function Panel ({ page, layers, chosen, stats, ...ofChosen }) {
+function Panel ({ page, layers, chosen, stats, ...chosenState }) {
   const [query, setQuery] = useState('')
   useEvents(page.stage, 'stack zone')
   const sorted = useMemo(() => sortLayers(layers), [layers])
@@ -62,7 +62,7 @@ function Panel ({ page, layers, chosen, stats, ...ofChosen }) {
     const isChosen = layer.layer === chosen
     const props = { key: layer.layer, page, layer, stats: stats?.get(layer.layer) }
     return html`<${LayerCard} ...${props} isChosen=${isChosen} isOver=${stack.has(layer.layer)}>
-      ${isChosen && html`<${LayerDetails} ...${props} ...${ofChosen} />`}
+      ${isChosen && html`<${LayerDetails} ...${props} ...${chosenState} />`}
     <//>`
   }
   return html`
@@ -91,7 +91,7 @@ function layerFilter (query) {
 }
 
 /**
- * What lies on the map: the base map, and the layers over each other with their order and opacity.
+ * The layers on the map: the base map, and the layers over each other with their order and opacity.
  * @param {{stack: import('./stack.js').LayerStack, layers: import('./store.js').Layer[], chosen: string}} props layers
  *   in the order of the list
  */

@@ -1,17 +1,17 @@
-// Parts of which all pages consist.
+// Components that all pages use.
 import { attributionNodes } from '../client/source/attribution.js'
 import { icons } from './dom.js'
 import { html, useAnswer, useLayoutEffect, useRef, useSeen, useState } from './html.js'
 
-/** A button whose focus stays while it is busy: one that is disabled would lose it. */
+/** A button that keeps the focus while it is busy: a disabled button would lose it. */
 export function Button ({
-  kind = 'secondary', type = 'button', busy = false, onClick = () => {}, children, ...others
+  kind = 'secondary', type = 'button', busy = false, onClick = () => {}, children, ...attributes
 }) {
   const act = event => {
     if (!busy) return onClick(event)
     event.preventDefault()
   }
-  return html`<button type=${type} class=${kind} aria-disabled=${busy ? 'true' : null} onClick=${act} ...${others}>
+  return html`<button type=${type} class=${kind} aria-disabled=${busy ? 'true' : null} onClick=${act} ...${attributes}>
     ${children}
   </button>`
 }
@@ -21,49 +21,49 @@ export const Icon = ({ name }) => html`<svg viewBox="0 0 24 24" width="20" heigh
   <path d=${icons[name]} />
 </svg>`
 
-/** A button with an icon, named for those who hear it and for those who point at it. */
-export const IconButton = ({ name, label, kind = 'icon', ...others }) => html`<${Button}
-  kind=${kind} aria-label=${label} title=${label} ...${others}>
+/** A button with an icon. Its label is for screen readers and the tooltip. */
+export const IconButton = ({ name, label, kind = 'icon', ...attributes }) => html`<${Button}
+  kind=${kind} aria-label=${label} title=${label} ...${attributes}>
   <${Icon} name=${name} />
 <//>`
 
 /** Buttons of which one is chosen. options: value and text */
 export const Choices = ({ label, options, value, onChoose }) => html`<div
   class="choice" role="group" aria-label=${label}>
-  ${options.map(([each, text]) => html`<button
-    key=${each} type="button" data-value=${each} aria-pressed=${String(each === value)} onClick=${() => onChoose(each)}>
+  ${options.map(([key, text]) => html`<button
+    key=${key} type="button" data-value=${key} aria-pressed=${String(key === value)} onClick=${() => onChoose(key)}>
     ${text}
   </button>`)}
 </div>`
 
 /** A switch in front of its text. */
-export const Toggle = ({ isOn, onChange, children, ...others }) => html`<label class="toggle">
-  <input type="checkbox" checked=${isOn} onChange=${({ target }) => onChange(target.checked)} ...${others} />
+export const Toggle = ({ isOn, onChange, children, ...attributes }) => html`<label class="toggle">
+  <input type="checkbox" checked=${isOn} onChange=${({ target }) => onChange(target.checked)} ...${attributes} />
   ${children}
 </label>`
 
-export const Hint = ({ children, ...others }) => html`<p class="hint" ...${others}>${children}</p>`
+export const Hint = ({ children, ...attributes }) => html`<p class="hint" ...${attributes}>${children}</p>`
 
-/** A section that the reader can open. It stays open when the page is drawn again. */
-export const Fold = ({ head, children, ...others }) => html`<details ...${others}>
+/** A section that the user can open. It stays open when the page is drawn again. */
+export const Fold = ({ head, children, ...attributes }) => html`<details ...${attributes}>
   <summary>${head}</summary>
   ${children}
 </details>`
 
 /** options: value, text, and whether it cannot be chosen */
-export const Select = ({ options, value, onChange, ...others }) => html`<select
-  value=${value} onChange=${event => onChange(event.target.value)} ...${others}>
-  ${options.map(([each, text, isDisabled = false]) => html`<option
-    key=${each} value=${each} selected=${each === value} disabled=${isDisabled}>
+export const Select = ({ options, value, onChange, ...attributes }) => html`<select
+  value=${value} onChange=${event => onChange(event.target.value)} ...${attributes}>
+  ${options.map(([key, text, isDisabled = false]) => html`<option
+    key=${key} value=${key} selected=${key === value} disabled=${isDisabled}>
     ${text}
   </option>`)}
 </select>`
 
-/** Text inputs that nothing corrects. */
+/** Attributes of text inputs without corrections by the browser. */
 export const plainInput = { type: 'text', autocomplete: 'off', autocapitalize: 'none', spellcheck: false }
 
 /** A list of terms with their values; rows without a value are left out. rows: term and value */
-export const Terms = ({ rows, ...others }) => html`<dl ...${others}>
+export const Terms = ({ rows, ...attributes }) => html`<dl ...${attributes}>
   ${rows.filter(([, value]) => value).map(([term, value]) => html`<dt>${term}</dt><dd>${value}</dd>`)}
 </dl>`
 
@@ -75,16 +75,16 @@ export function Attribution ({ text }) {
 }
 
 /**
- * A place for an image that is looked for when the place is first in view. An image that does not load is hidden.
- * find: resolves to its address, or to undefined; inputs: it is looked for again when they change
+ * An image that is requested when its place is first in view. An image that does not load is hidden.
+ * find: resolves to its address, or to undefined; inputs: it is requested again when they change
  */
-export function LazyImage ({ find, inputs, children, ...others }) {
+export function LazyImage ({ find, inputs, children, ...attributes }) {
   const place = useRef(null)
   const [isSeen, setSeen] = useState(false)
   useSeen(place, () => setSeen(true), [])
   const address = useAnswer(async () => isSeen ? find() : undefined, [isSeen, ...inputs])
   const hide = ({ target }) => { target.hidden = true }
-  return html`<span ref=${place} ...${others}>
+  return html`<span ref=${place} ...${attributes}>
     ${children}
     ${address && html`<img key=${[address, ...inputs].join(' ')} src=${address} alt="" onError=${hide} />`}
   </span>`

@@ -1,26 +1,26 @@
-// The address of what is shown, with layer@time as everywhere in tilecouch:
+// Reads and writes the address of the shown map, with layer@time as everywhere in tilecouch:
 //   #daylight/3/47.10/8.50                          the newest
 //   #daylight@2024-06-20T12:00:00Z/3/47.10/8.50     as of a time
 //   #daylight@A..B/3/47.10/8.50                     two times side by side; without B the newest on the right
 //   #daylight@T/3/47.10/8.50/A..B                   as of T, with a range chosen on the timeline
-// Behind it may stand more, each after an &:
-//   with=land@T     another layer on the left, at its time, or as it is now
+// Further parts may follow, each after an &:
+//   with=land@T     another layer on the left, at a time; without @T the newest
 //   mode=fade       how two sides are shown: swipe (default), side or fade
 //   base=land       the map under it: a layer, - for none, * for the operator's
-//   layers=a:40,*   what lies over each other, from the bottom up, with opacity in percent; * is the layer shown
+//   layers=a:40,*   the layers from the bottom up, with opacity in percent; * is the chosen layer
 import { endOf, isLayer } from '../core/index.js'
 import { words } from './words.js'
 
 const MODES = ['swipe', 'side', 'fade']
 
-/** @returns {Place} what of it makes sense; problems: what does not, in words */
+/** @returns {Place} the valid parts; problems: the invalid parts, in words */
 export function parse (hash) {
   const text = decode(hash.replace(/^#/, ''))
   /** @type {Place} */
   const place = { problems: [] }
   if (!text) return place
   const [path, more = ''] = split(text, '&')
-  const [reference, ...rest] = path.split('/')
+  const [reference, ...viewParts] = path.split('/')
   const [layer, when] = split(reference, '@')
   place.layer = layer
   if (!isLayer(layer)) place.problems.push(words.link.noLayer)
@@ -29,30 +29,30 @@ export function parse (hash) {
     const [from, to] = [exact(between[0], place), between[1] === '' ? null : exact(between[1], place)]
     if (from && to !== undefined) place.compare = to === null || from <= to ? { from, to } : { from: to, to: from }
   } else if (when !== undefined) place.time = exact(when, place)
-  parseView(rest, place)
+  parseView(viewParts, place)
   parseMore(new URLSearchParams(more), place)
   return place
 }
 
-function parseView (rest, place) {
-  const [z, lat, lon, range, ...more] = rest
+function parseView (viewParts, place) {
+  const [z, lat, lon, range, ...more] = viewParts
   const view = [z, lat, lon].map(number)
   if (view[0] >= 0 && view[0] <= 30 && Math.abs(view[1]) <= 90 && Math.abs(view[2]) <= 360) {
     place.view = { z: view[0], lat: view[1], lon: view[2] }
-  } else if (rest.length) place.problems.push(words.link.noPlace)
+  } else if (viewParts.length) place.problems.push(words.link.noPlace)
   if (range !== undefined && !more.length) {
     const [from, to] = split(range, '..').map(end => exact(end ?? '', place))
     if (from && to) place.range = from <= to ? { from, to } : { from: to, to: from }
   }
 }
 
-function parseMore (given, place) {
-  const [layer, when] = split(given.get('with') ?? '', '@')
+function parseMore (params, place) {
+  const [layer, when] = split(params.get('with') ?? '', '@')
   if (isLayer(layer)) place.with = { layer, time: when === undefined ? null : exact(when, place) ?? null }
-  if (MODES.includes(given.get('mode'))) place.mode = given.get('mode')
-  const base = given.get('base')
+  if (MODES.includes(params.get('mode'))) place.mode = params.get('mode')
+  const base = params.get('base')
   if (base === '-' || base === '*' || isLayer(base)) place.base = base === '-' ? '' : base
-  const layers = (given.get('layers') ?? '').split(',').map(entry => split(entry, ':'))
+  const layers = (params.get('layers') ?? '').split(',').map(entry => split(entry, ':'))
     .filter(([name]) => name === '*' || isLayer(name))
   if (layers.length) {
     place.layers = layers.map(([name, share]) => ({ name, opacity: share === undefined ? 1 : opacity(share) }))
@@ -92,8 +92,8 @@ const number = text => text?.trim() ? Number(text) : NaN
 const opacity = percent => Math.min(Math.max(number(percent) / 100, 0), 1) || 0
 
 function split (text, mark) {
-  const at = text.indexOf(mark)
-  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + mark.length)]
+  const index = text.indexOf(mark)
+  return index < 0 ? [text] : [text.slice(0, index), text.slice(index + mark.length)]
 }
 
 function decode (text) {
@@ -111,7 +111,7 @@ function decode (text) {
  * @property {{from: string, to: string | null}} [compare]
  * @property {{from: string, to: string}} [range]
  * @property {{z: number, lat: number, lon: number}} [view]
- * @property {{layer: string, time: string | null}} [with] what it is compared with
+ * @property {{layer: string, time: string | null}} [with] the other side of the comparison
  * @property {'swipe' | 'side' | 'fade'} [mode]
  * @property {string} [base] '' for none
  * @property {{name: string, opacity: number}[]} [layers]
@@ -123,8 +123,8 @@ function decode (text) {
  * @property {boolean} [comparing]
  * @property {{from: string, to: string} | null} [range]
  * @property {{z: number, lat: number, lon: number}} view
- * @property {{layer: string, time: string | null} | null} [left] another layer, that is compared
+ * @property {{layer: string, time: string | null} | null} [left] the compared layer
  * @property {string} [mode]
- * @property {string} [base] unless it is the one that is there by itself
- * @property {readonly {name: string, opacity: number}[] | null} [layers] unless only one is shown, as it is
+ * @property {string} [base] unless it is the default
+ * @property {readonly {name: string, opacity: number}[] | null} [layers] unless only the chosen one is shown, opaque
  */

@@ -1,5 +1,5 @@
-// For script tags: PouchDB as the global that offline areas look for, so that a page needs nothing but the store's
-// address.
+// Makes PouchDB global, for pages with script tags: offline areas look for that global. Such a page needs only the
+// address of the store.
 import PouchDB from 'pouchdb-browser'
 
 Object.assign(globalThis, { PouchDB })

@@ -1,5 +1,5 @@
 // Shows problems of the map while they last: the store does not answer, tiles do not load, or a time or place has no
-// tiles. Each message ends by itself; its button makes that quicker.
+// tiles. Each message disappears when its problem ends; its button speeds that up.
 import { isPassing } from '../client/source/failure.js'
 import { soon } from './dom.js'
 import { time as written } from './format.js'
@@ -7,20 +7,20 @@ import { say, words } from './words.js'
 
 const FADE_TIME = 300 // milliseconds until a tile that fades out is removed
 
-/** An error of the layer, for the reader. */
+/** An error of the layer, in words for the user. */
 const meaningOf = ({ code, message }, name) =>
   say(words.problems.codes[code] ?? words.problems.other, { name, message })
 
 /** The notice while only the device answers. */
 function fromDevice (since) {
-  const { codes, isOffline, fromDevice: whole, partlyFromDevice } = words.problems
+  const { codes, isOffline, fromDevice: wholly, partlyFromDevice } = words.problems
   const state = navigator.onLine ? codes.UNREACHABLE : isOffline
-  return since ? whole({ state, time: written(`${since.slice(0, 16)}:00Z`) }) : partlyFromDevice(state)
+  return since ? wholly({ state, time: written(`${since.slice(0, 16)}:00Z`) }) : partlyFromDevice(state)
 }
 
 /** @param {import('./map.js').MapView} view */
 export function showProblems (stage, notices, view, onRetry, device) {
-  const again = { label: words.again, run: onRetry }
+  const retryAction = { label: words.again, run: onRetry }
   let away = false
 
   stage.on('storeerror', ({ error }) => {
@@ -29,7 +29,7 @@ export function showProblems (stage, notices, view, onRetry, device) {
     const since = isPassing(error) ? device.asOf(stage.doc.layer) : undefined
     if (since !== undefined) return notices.show('store', { text: fromDevice(since), onClose: () => {} })
     notices.show('store', {
-      text: `${meaningOf(error, stage.layer.title)} ${words.problems.keepsAsking}`, tone: 'warn', action: again
+      text: `${meaningOf(error, stage.layer.title)} ${words.problems.keepsAsking}`, tone: 'warn', action: retryAction
     })
   })
   stage.on('storeback', () => {
@@ -40,11 +40,11 @@ export function showProblems (stage, notices, view, onRetry, device) {
   const countFailed = soon(() => {
     const failed = stage.layer?.getContainer()?.querySelectorAll('.tilecouch-failed').length ?? 0
     if (!failed || away) return notices.end('tiles')
-    notices.show('tiles', { text: words.problems.failed(failed), tone: 'warn', action: again })
+    notices.show('tiles', { text: words.problems.failed(failed), tone: 'warn', action: retryAction })
   })
   stage.on('tileerror tileload tileunload timeload', countFailed)
 
-  const look = soon(() => {
+  const checkView = soon(() => {
     const { doc, layer, time } = stage
     const changes = layer?.changes()
     if (!doc || !changes) return
@@ -72,10 +72,10 @@ export function showProblems (stage, notices, view, onRetry, device) {
       })
     } else notices.end('sight')
   })
-  const lookLater = soon(look, FADE_TIME)
+  const checkLater = soon(checkView, FADE_TIME)
   // an error of the store may arrive after all other events
   stage.on('changes timeload extent zone storeerror storeback', () => {
-    look()
-    lookLater()
+    checkView()
+    checkLater()
   })
 }

@@ -60,7 +60,7 @@ function ordered (time, other) {
 function Changes ({ stage, outlines, page }) {
   const { range, layer, comparing, comparison, doc, time } = stage
   const [isMarked, setMarked] = useState(!comparing)
-  useEffect(() => setMarked(!comparing), [comparing]) // marks would cover what is compared
+  useEffect(() => setMarked(!comparing), [comparing]) // marks would cover the compared layers
   const isOneLayer = !comparing || comparison.isOfOne
   const { from, to } = comparing ? ordered(comparison.left.time, time) : range
   const changes = isOneLayer ? layer.changes() : null
@@ -97,10 +97,10 @@ function Between ({ stage, range }) {
 function Answer ({ outlines, from, to, changes, tiles }) {
   if (!tiles) return html`<p class="answer waiting" role="status">${words.changed.looking}</p>`
   const steps = changes.filter(({ time }) => time > from && (to === null || time <= to)).length
-  const nothing = steps ? words.changed.alike : words.changed.nothing
+  const noChanges = steps ? words.changed.alike : words.changed.nothing
   const share = percent(outlines.shareOf(tiles))
   return html`<p class="answer" role="status">
-    ${tiles.length ? [words.changed.share(share), html`<small>${words.changed.steps(steps)}</small>`] : nothing}
+    ${tiles.length ? [words.changed.share(share), html`<small>${words.changed.steps(steps)}</small>`] : noChanges}
   </p>`
 }
 
@@ -114,10 +114,10 @@ function Sides ({ stage, page }) {
   const left = /** @type {import('./comparison.js').Left} */ (comparison.left)
 
   function chooseLeft (name) {
-    const other = page.layers().find(({ layer }) => layer === name)
+    const otherLayer = page.layers().find(({ layer }) => layer === name)
     const isSame = name === doc.layer
     // another layer is shown at the time of the right side
-    stage.compare({ doc: isSame ? null : other, time: isSame ? comparison.left?.time ?? stage.time : stage.time })
+    stage.compare({ doc: isSame ? null : otherLayer, time: isSame ? comparison.left?.time ?? stage.time : stage.time })
   }
 
   return html`<div class="sides">
@@ -132,7 +132,8 @@ function Sides ({ stage, page }) {
 
 function Side ({ name, page, doc, time, layer, onLayer, onTime }) {
   const label = words.compare.sides[name]
-  const layers = page.layers().filter(each => !isInOtherGrid(each)).map(each => [each.layer, each.name ?? each.layer])
+  const layers = page.layers().filter(other => !isInOtherGrid(other))
+    .map(other => [other.layer, other.name ?? other.layer])
     .sort(([, a], [, b]) => byName(a, b))
   return html`<div class=${`side ${name}`}>
     <span aria-hidden="true">${label.name}</span>
@@ -148,9 +149,9 @@ function Times ({ label, page, doc, time, changes, onTime }) {
   const editions = useAnswer(() => page.editions(doc.layer), [doc.layer]) ?? NONE
   const options = useMemo(() => timesOf(editions, changes), [editions, changes, zoneId()])
   const isListed = time === null || options.some(([value]) => value === time)
-  const [newest, ...others] = options
+  const [newest, ...olderOptions] = options
   return html`<${Select} aria-label=${label} value=${time ?? NEWEST} onChange=${value => onTime(value || null)}
-    options=${isListed ? options : [newest, [time, written(time)], ...others]} />`
+    options=${isListed ? options : [newest, [time, written(time)], ...olderOptions]} />`
 }
 
 function timesOf (editions, changes) {

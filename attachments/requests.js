@@ -5,9 +5,9 @@
 import { words } from './words.js'
 
 const TIMEOUT = 20000 // milliseconds until a request counts as unanswered
-const KEYS = ['key', 'startkey', 'endkey'] // parameters that are always JSON: others are, unless they are texts
+const KEYS = ['key', 'startkey', 'endkey'] // parameters that are always JSON; others are JSON unless they are texts
 
-/** What went wrong, in words for the page. */
+/** A failed request, with a message for the user. */
 export class AnswerError extends Error {
   /** @param {string} message @param {number} [status] none without an answer @param {string} [code] of CouchDB */
   constructor (message, status, code) {
@@ -17,7 +17,7 @@ export class AnswerError extends Error {
   }
 }
 
-/** The database behind this page, when CouchDB serves it; nothing behind a gateway. */
+/** The database behind this page, when CouchDB serves it; null behind a gateway. */
 export function databaseUrl (page = document.baseURI) {
   const match = /^(.*)\/_design\/[^/]+\/_rewrite\//.exec(page)
   return match ? match[1] : null
@@ -26,7 +26,7 @@ export function databaseUrl (page = document.baseURI) {
 /**
  * @typedef {Omit<RequestInit, 'body' | 'signal'> & {query?: Record<string, any>, body?: any, timeout?: number,
  *   signal?: AbortSignal, as?: 'json' | 'arrayBuffer', onAnswer?: (answer: Response) => void}} Options
- *   query: without what is undefined; body: is sent as JSON, with POST; timeout: milliseconds
+ *   query: undefined values are left out; body: is sent as JSON, with POST; timeout: milliseconds
  *
  * @param {string} url relative to the page @param {Options} [options]
  * @returns {Promise<any>}
@@ -40,18 +40,18 @@ export async function ask (url, { query = {}, body, timeout = TIMEOUT, signal, a
   const headers = { Accept: 'application/json', ...body !== undefined && { 'Content-Type': 'application/json' } }
   const content = body !== undefined && { method: 'POST', body: JSON.stringify(body) }
   const limit = AbortSignal.timeout(timeout)
-  const waiting = AbortSignal.any([limit, ...signal ? [signal] : []])
+  const anySignal = AbortSignal.any([limit, ...signal ? [signal] : []])
   let answer
   let value = null
   try {
-    answer = await fetch(address, { headers, ...content, ...init, signal: waiting })
+    answer = await fetch(address, { headers, ...content, ...init, signal: anySignal })
     onAnswer?.(answer)
     value = await answer[answer.ok ? as : 'json']()
   } catch (error) {
     if (signal?.aborted) throw error
     if (limit.aborted) throw new AnswerError(words.store.late(timeout / 1000))
     if (!answer) throw new AnswerError(words.store.unreachable)
-    // a text that is not JSON, and what is left of a refusal, say no more than the status
+    // an answer without valid JSON gives no more information than its status
     if (answer.ok && !(error instanceof SyntaxError)) throw new AnswerError(words.store.cutOff)
   }
   if (answer.ok && value !== null) return value
@@ -59,7 +59,7 @@ export async function ask (url, { query = {}, body, timeout = TIMEOUT, signal, a
   throw new AnswerError(reason, answer.status, value?.error)
 }
 
-/** One database, which is asked with the session of this browser. */
+/** One database. Requests use the session of this browser. */
 export class Database {
   /** @param {string} db its address */
   constructor (db) {
@@ -76,7 +76,7 @@ export class Database {
     return (await this.ask(path, { query, ...options })).rows
   }
 
-  /** @param {string} id @returns {Promise<any>} null where there is none */
+  /** @param {string} id @returns {Promise<any>} null if it does not exist */
   read (id) {
     return this.ask(encodeURIComponent(id)).catch(error => {
       if (error.status === 404) return null
@@ -91,7 +91,7 @@ export class Database {
   }
 
   /**
-   * Documents whose ids begin with a text, a page at a time, in the order of their ids.
+   * Reads documents whose ids begin with a text, a page at a time, in the order of their ids.
    * @param {string} prefix @param {{limit?: number, descending?: boolean} & Options} [options]
    * @returns {AsyncGenerator<any[]>}
    */
@@ -109,5 +109,5 @@ export class Database {
   }
 }
 
-/** A key just before an id, for pages that go down. */
+/** A key just before an id, for pages in descending order. */
 const beforeId = id => `${id.slice(0, -1)}${String.fromCharCode(id.charCodeAt(id.length - 1) - 1)}\ufff0`

@@ -1,4 +1,4 @@
-// The box of the panel, which a button folds away, and the settings of the reader at its foot: the time zone of all
+// The box of the panel, which a button folds away, and the settings of the user at its foot: the time zone of all
 // times, which the device keeps. On a phone the box is a sheet below the map, and folded at first.
 import { timelineWords, zoneId } from './format.js'
 import { html, render, useEvents } from './html.js'

@@ -1,12 +1,12 @@
-// The layers of the map besides the one that is chosen: a base map under all of them, and others over each other, with
-// their order and opacity. All of them show the time of the clock; the base map shows the newest. In a comparison on
-// two maps, both have them.
+// The layers of the map besides the chosen one: a base map under all of them, and layers over each other, with their
+// order and opacity. They show the time of the clock; the base map shows the newest. A comparison on two maps has them
+// on both maps.
 import L from 'leaflet'
 import { CouchLayer } from '../client/leaflet/couch-layer.js'
 import { attributionHtml } from '../client/source/attribution.js'
 
-const OVERZOOM = 6 // zooms in which a base map is enlarged, beyond its last one
-const STEP = 10 // between the z-indexes of two layers: what is compared with one lies right below it
+const OVERZOOM = 6 // zooms beyond the last one of a base map, in which it is enlarged
+const STEP = 10 // between the z-indexes of two layers: a compared layer lies right below the chosen one
 
 /** Stands for the chosen layer in the order. */
 export const CHOSEN = '*'
@@ -15,7 +15,7 @@ export const CHOSEN = '*'
  * @typedef {{name: string, opacity: number}} Entry name: of a layer, or CHOSEN; opacity: 0 to 1
  */
 
-/** What of a stack lies on one map. */
+/** The layers of a stack on one map. */
 class MapLayers {
   #map
   #open
@@ -57,14 +57,14 @@ class MapLayers {
   }
 }
 
-/** Fires `stack` when there are others, or they lie or look different. */
+/** Fires `stack` when the layers, their order or their opacity have changed. */
 export class LayerStack extends L.Evented {
   /** The base map: a layer of the store, '' for none, or CHOSEN for the operator's template. */
   base = ''
   #stage
   /** @type {Entry[]} from the bottom to the top */
   #entries = [{ name: CHOSEN, opacity: 1 }]
-  /** @type {Map<any, MapLayers>} map -> what lies on it */
+  /** @type {Map<any, MapLayers>} map -> its layers */
   #maps = new Map()
   /** @type {import('./store.js').Layer[]} */
   #docs = []
@@ -91,12 +91,12 @@ export class LayerStack extends L.Evented {
     return this.#entries.find(entry => entry.name === name)?.opacity ?? 1
   }
 
-  /** The layers that there are now, and the base map that the operator has chosen. */
+  /** Sets the layers of the store and the base map of the operator. Removes layers that no longer exist. */
   know (docs, template) {
     this.#docs = docs
     this.#template = template
-    const gone = this.#entries.filter(({ name }) => name !== CHOSEN && !this.#docOf(name))
-    if (gone.length) this.set(this.#entries.filter(entry => !gone.includes(entry)))
+    const missing = this.#entries.filter(({ name }) => name !== CHOSEN && !this.#docOf(name))
+    if (missing.length) this.set(this.#entries.filter(entry => !missing.includes(entry)))
     this.setBase(this.base)
   }
 
@@ -114,10 +114,10 @@ export class LayerStack extends L.Evented {
   /** @param {number} by 1 is higher, -1 lower */
   move (name, by) {
     const entries = [...this.#entries]
-    const at = entries.findIndex(entry => entry.name === name)
-    const to = at + by
-    if (at < 0 || to < 0 || to >= entries.length) return
-    entries.splice(to, 0, ...entries.splice(at, 1))
+    const index = entries.findIndex(entry => entry.name === name)
+    const to = index + by
+    if (index < 0 || to < 0 || to >= entries.length) return
+    entries.splice(to, 0, ...entries.splice(index, 1))
     this.set(entries)
   }
 
@@ -128,31 +128,31 @@ export class LayerStack extends L.Evented {
 
   /** @param {Entry[]} entries from the bottom to the top; the chosen layer is among them in any case */
   set (entries) {
-    const known = entries.filter(({ name }, at) => entries.findIndex(other => other.name === name) === at &&
+    const valid = entries.filter(({ name }, index) => entries.findIndex(entry => entry.name === name) === index &&
       (name === CHOSEN || this.#docOf(name)))
-    this.#entries = known.some(({ name }) => name === CHOSEN) ? known : [{ name: CHOSEN, opacity: 1 }, ...known]
+    this.#entries = valid.some(({ name }) => name === CHOSEN) ? valid : [{ name: CHOSEN, opacity: 1 }, ...valid]
     this.apply()
     this.fire('stack')
   }
 
-  /** @param {string} name of a layer, '' for none, CHOSEN for the operator's template; what is not there is none */
+  /** @param {string} name of a layer, '' for none, CHOSEN for the operator's template; none if it is missing */
   setBase (name) {
     const doc = this.#docOf(name)
-    const isThere = name === CHOSEN ? typeof this.#template === 'object' : doc && doc.format !== 'pbf'
-    const base = isThere ? name : ''
+    const isAvailable = name === CHOSEN ? typeof this.#template === 'object' : doc && doc.format !== 'pbf'
+    const base = isAvailable ? name : ''
     if (base === this.base) return
     this.base = base
     this.apply()
     this.fire('stack')
   }
 
-  /** The title of the operator's template; nothing where there is none. */
+  /** The title of the operator's template; undefined if there is none. */
   get templateName () {
     if (typeof this.#template !== 'object') return undefined
     return this.#template.name ?? this.#template.url.replace(/^https?:\/\/|[/?].*$/g, '')
   }
 
-  /** The same lies on another map, too. */
+  /** Shows the same layers on another map, too. */
   addMap (map) {
     const layers = new MapLayers(map, { open: entry => this.#open(entry), openBase: name => this.#openBase(name) })
     this.#maps.set(map, layers)
@@ -164,29 +164,29 @@ export class LayerStack extends L.Evented {
     this.#maps.delete(map)
   }
 
-  /** Brings all maps in line: what is wanted is on them, as high and as opaque as wanted. */
+  /** Brings all maps in line with the entries, their order and their opacity. */
   apply () {
     const { doc, layer, comparison } = this.#stage
     if (!doc) return this.clear()
     const drawn = this.#entries.filter(({ name }) => name !== CHOSEN && name !== doc.layer && this.#isDrawn(name))
-    const others = drawn.map(entry => ({ ...entry, zIndex: this.zIndexOf(entry.name) }))
-    for (const layers of this.#maps.values()) layers.apply(others, this.base === doc.layer ? '' : this.base)
+    const placed = drawn.map(entry => ({ ...entry, zIndex: this.zIndexOf(entry.name) }))
+    for (const layers of this.#maps.values()) layers.apply(placed, this.base === doc.layer ? '' : this.base)
     layer.setZIndex(this.zIndexOf())
     if (layer.options.opacity !== this.opacityOf() && !comparison.isFading) layer.setOpacity(this.opacityOf())
   }
 
-  /** Takes all of it off the maps; what is wanted stays known. */
+  /** Removes all layers from the maps. The entries stay. */
   clear () {
     for (const layers of this.#maps.values()) layers.apply([], '')
   }
 
-  /** Opens all of it anew: from the device as well, from now on. */
+  /** Opens all layers again, for example to read from the device too. */
   reopen () {
     this.clear()
     this.apply()
   }
 
-  /** Whether a layer can be drawn. If that needs something first, this is asked again when it is there. */
+  /** Whether a layer can be drawn. If code has to be loaded first, apply() runs again afterwards. */
   #isDrawn (name) {
     const doc = this.#docOf(name)
     if (!doc || this.#stage.draws(doc)) return Boolean(doc)

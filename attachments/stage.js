@@ -1,5 +1,5 @@
-// What is to be seen: one layer on the map at the time of the clock, others under and over it, what it is compared
-// with, and the timeline.
+// The state of the viewer's map: the chosen layer at the time of the clock, the layers under and over it, the
+// comparison and the timeline.
 import L from 'leaflet'
 import { Clock } from '../client/engine/clock.js'
 import { HistoryLayer } from '../client/leaflet/history-layer.js'
@@ -11,11 +11,11 @@ import { isInOtherGrid } from './other-grid.js'
 import { LayerStack } from './stack.js'
 
 const FADE = 180 // milliseconds from version to version
-const PRELOAD = 2 // changes before and after the present time that are fetched in advance, once somebody moves in time
+const PRELOAD = 2 // changes before and after the present time to fetch in advance, once the user has changed the time
 const LAYER_EVENTS = 'changes extent timeload layerload storeerror storeback tileerror tileload tileunload'
 
 /**
- * Fires what its layer fires, `time`, `range`, `compare`, `split`, `stack`, `zone` when one of these changes, and
+ * Fires the events of its layer, `time`, `range`, `compare`, `split`, `stack`, `zone` when one of these changes, and
  * `show` when another layer is chosen.
  */
 export class Stage extends L.Evented {
@@ -30,11 +30,11 @@ export class Stage extends L.Evented {
   #container
   /** @type {any} */
   #timeline = null
-  #earlier = new Set() // layers that stay until the next one is drawn, so that nothing flashes
+  #previous = new Set() // layers that stay until the next one is drawn, so that the map does not flash
   /** @type {any} */
   #offline = null
   #preload = 0
-  /** @type {any} what draws vector layers, once it was needed */
+  /** @type {any} the bundle that draws vector layers, once it is loaded */
   #vectors = null
   /** @type {Map<string, any>} vector layer -> its style */
   #styles = new Map()
@@ -46,14 +46,15 @@ export class Stage extends L.Evented {
     this.#container = container
     /** The layers under and over the chosen one. */
     this.stack = new LayerStack(map, this)
-    /** What the chosen one is compared with. */
+    /** The comparison of the chosen layer. */
     this.comparison = new Comparison(map, this)
     this.stack.on('stack', () => {
       this.comparison.onStack()
       this.fire('stack')
     })
     this.clock.on('timechange', () => {
-      if (this.layer) this.layer.history.options.preload = this.#preload = PRELOAD // who only looks does not pay for it
+      // images are only loaded in advance after the user has changed the time
+      if (this.layer) this.layer.history.options.preload = this.#preload = PRELOAD
       this.comparison.label()
       this.fire('time')
     })
@@ -68,7 +69,7 @@ export class Stage extends L.Evented {
     return this.comparison.left !== null
   }
 
-  /** The first and the last time of the layer; nothing while they are not known. */
+  /** The first and the last time of the layer; null while they are unknown. */
   get extent () {
     return this.layer?.extent() ?? null
   }
@@ -79,12 +80,12 @@ export class Stage extends L.Evented {
     return extent !== null && extent.first === extent.last
   }
 
-  /** The player of the timeline; nothing before there is one. */
+  /** The player of the timeline; undefined before there is one. */
   get player () {
     return this.#timeline?.player
   }
 
-  /** The OfflineStore that layers read from as well, once there is anything in it. */
+  /** The OfflineStore that layers also read from, once it has areas. */
   get offline () {
     return this.#offline
   }
@@ -116,25 +117,25 @@ export class Stage extends L.Evented {
     this.fire('zone')
   }
 
-  /** Whether the picture changes by itself at the moment. */
+  /** Whether the timeline is playing. */
   get isPlaying () {
     return Boolean(this.player?.isPlaying())
   }
 
-  /** Whether a layer can be drawn: vector tiles when what draws them is here. */
+  /** Whether a layer can be drawn: vector tiles only after their style was loaded. */
   draws (doc) {
     const { layer, format } = doc
     return !isInOtherGrid(doc) && (format !== 'pbf' || this.#styles.has(layer))
   }
 
-  /** Loads what a layer needs to be drawn. Without WebGL, vector tiles are only known of. */
+  /** Loads the code and style that a layer needs. Without WebGL, vector tiles are not drawn. */
   async prepare (doc) {
     if (this.draws(doc) || isInOtherGrid(doc) || !document.createElement('canvas').getContext('webgl2')) return
     this.#vectors ??= await import(await loadScript('vector-script'))
     this.#styles.set(doc.layer, await this.#vectors.readStyle(doc))
   }
 
-  /** Puts a layer on the map, in the place of the one that is there. @param {import('./store.js').Layer} doc */
+  /** Shows a layer on the map instead of the present one. @param {import('./store.js').Layer} doc */
   show (db, doc) {
     if (!this.draws(doc)) this.compare(null)
     this.comparison.pause()
@@ -145,9 +146,9 @@ export class Stage extends L.Evented {
       clock: this.clock, live: true, zIndex: this.stack.zIndexOf(), opacity: this.stack.opacityOf()
     })
     layer.on(LAYER_EVENTS, this.#forward, this)
-    layer.once('timeload storeerror', () => this.#dropEarlier())
+    layer.once('timeload storeerror', () => this.#dropPrevious())
     if (!isInOtherGrid(doc)) layer.addTo(this.#map)
-    if (!this.draws(doc)) this.#dropEarlier()
+    if (!this.draws(doc)) this.#dropPrevious()
     if (this.#timeline) this.#timeline.setLayers(layer)
     else this.#openTimeline(layer)
     this.stack.apply()
@@ -159,7 +160,7 @@ export class Stage extends L.Evented {
     this.compare(null)
     this.range = null
     this.#retire()
-    this.#dropEarlier()
+    this.#dropPrevious()
     this.layer = this.doc = null
     this.stack.clear()
     this.#timeline?.remove()
@@ -167,7 +168,7 @@ export class Stage extends L.Evented {
     this.fire('show')
   }
 
-  /** Asks again for everything that did not come. A layer that has not even begun begins anew. */
+  /** Requests everything again that failed. A layer that is not ready is opened again. */
   retry () {
     if (!this.doc) return
     if (!this.layer.history.isReady) this.show(this.db, this.doc)
@@ -176,8 +177,8 @@ export class Stage extends L.Evented {
   }
 
   /**
-   * Shows another time of the layer beside it, or another layer; null: nothing is compared any more. Two times of one
-   * layer are the range of the timeline, too.
+   * Compares the layer with another time of it, or with another layer; null: ends the comparison. Two times of one
+   * layer are also the range of the timeline.
    * @param {import('./comparison.js').Left | null} left
    */
   compare (left) {
@@ -190,22 +191,22 @@ export class Stage extends L.Evented {
     this.fire('compare')
   }
 
-  /** A layer of the store that is not on the map yet. */
+  /** Creates a layer of the store that is not on the map yet. */
   open (doc, options) {
-    const own = { ...this.reading(doc), fade: FADE, preload: this.#preload, ...options }
+    const layerOptions = { ...this.reading(doc), fade: FADE, preload: this.#preload, ...options }
     const style = this.#styles.get(doc.layer)
-    if (style) return new this.#vectors.VectorLayer(this.db, { ...own, doc, style })
-    return new HistoryLayer(this.db, own)
+    if (style) return new this.#vectors.VectorLayer(this.db, { ...layerOptions, doc, style })
+    return new HistoryLayer(this.db, layerOptions)
   }
 
-  /** Draws small pictures of the layer, which has vector tiles. @param {AbortSignal} signal closes it */
+  /** Creates small pictures of the layer, which has vector tiles. @param {AbortSignal} signal closes it */
   openPictures (signal) {
     return new this.#vectors.VectorPictures(this, signal)
   }
 
   /**
-   * Where a layer reads from: the network first, since what the store knows now is what the page tells. Images that are
-   * on the device do not come again.
+   * The options for the source of a layer: the network first, because the page shows the present state of the store.
+   * Images that are on the device are not downloaded again.
    */
   reading ({ layer }) {
     return { layer, ...(this.#offline && { offline: this.#offline, read: 'network' }) }
@@ -230,11 +231,11 @@ export class Stage extends L.Evented {
   #retire () {
     if (!this.layer) return
     this.layer.off(LAYER_EVENTS, this.#forward, this)
-    this.#earlier.add(this.layer)
+    this.#previous.add(this.layer)
   }
 
-  #dropEarlier () {
-    for (const layer of this.#earlier) layer.remove()
-    this.#earlier.clear()
+  #dropPrevious () {
+    for (const layer of this.#previous) layer.remove()
+    this.#previous.clear()
   }
 }

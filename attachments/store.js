@@ -1,17 +1,17 @@
-// What the page reads of the store itself: layers, editions, figures and the documents of one tile; what the device
-// holds of it, while the store does not answer. The map and the timeline read for themselves.
+// Reads layers, editions, figures and the documents of one tile for the viewer: from the store, or from the device
+// while the store does not answer. The map and the timeline have sources of their own.
 import { STORE_ID, blockId, editionId, pastRange, settingsOf, soundOf, tileId, timeline } from '../core/index.js'
 import { Block, contentOf, isPlace, placeOfTile } from '../core/store/blocks.js'
 import { addUp } from '../core/store/layer-stats.js'
 import { AnswerError, Database, databaseUrl } from './requests.js'
 
 const SHORT_TIMEOUT = 4000 // milliseconds until a request counts as unanswered, where the device can answer instead
-const MAX_PAGES = 5 // at editions, where many are not valid
+const MAX_PAGES = 5 // maximum requests for editions, when many are invalid
 const INDEX_TIMEOUT = 300000 // milliseconds: figures may wait for an index that is being built
-const ALL_PAGE = 1000 // editions read at once while all are read
-const MANIFESTS = 12 // of the newest editions that are asked whether they looked at a tile
+const ALL_PAGE = 1000 // editions per request when all are read
+const MANIFESTS = 12 // maximum manifests to search for a tile, the newest first
 
-/** Nobody is there, or a proxy whose server is away. @param {any} error */
+/** Whether no server answers, or a proxy cannot reach the store. @param {any} error */
 const isAway = ({ status }) => status === undefined || (status >= 502 && status <= 504)
 
 /**
@@ -22,27 +22,27 @@ export const template = ({ layer, format = 'png' }, time) =>
   `${time ? `${layer}@${time}` : layer}/{z}/{x}/{y}.${format}`
 
 export class Store extends Database {
-  /** What the operator says of the page. @type {import('../core/settings.js').Settings} */
+  /** Settings by the operator. @type {import('../core/settings.js').Settings} */
   settings = {}
   /** Whether the store does not answer and the device does. Then only layers() asks the store again. */
   isAway = false
   #device
 
   constructor (device) {
-    super('') // the address is known once it has answered
+    super('') // layers() finds the address
     this.#device = device
   }
 
   /**
    * @template T
-   * @param {(local: import('./device.js').DeviceStore) => Promise<T>} ofDevice
-   * @param {() => Promise<T>} ofStore
+   * @param {(local: import('./device.js').DeviceStore) => Promise<T>} readDevice
+   * @param {() => Promise<T>} readStore
    * @returns {Promise<T>}
    */
-  async #either (ofDevice, ofStore, { again = false } = {}) {
-    if (this.isAway && !again) return ofDevice(await this.#device.local())
+  async #either (readDevice, readStore, { again = false } = {}) {
+    if (this.isAway && !again) return readDevice(await this.#device.local())
     try {
-      const answer = await ofStore()
+      const answer = await readStore()
       this.isAway = false
       return answer
     } catch (error) {
@@ -51,7 +51,7 @@ export class Store extends Database {
       if (!layers.length) throw error
       this.isAway = true
       this.db ||= this.#device.note?.db ?? ''
-      return ofDevice(local)
+      return readDevice(local)
     }
   }
 
@@ -78,7 +78,7 @@ export class Store extends Database {
   }
 
   /**
-   * Reads what the operator says of the page; without it the page is as it is for everybody.
+   * Reads the settings by the operator. Without them the page keeps its defaults.
    * @returns {Promise<string | undefined>} address of the logo, if there is one
    */
   async readSettings () {
@@ -90,7 +90,7 @@ export class Store extends Database {
     return doc?._attachments?.logo && `${this.db}/${STORE_ID}/logo`
   }
 
-  /** Whether there is any tile of a layer; yes where that cannot be known. */
+  /** Whether a layer has any tile; true if that is unknown. */
   async hasTiles (layer) {
     if (this.isAway) return true
     const query = { limit: 1, startkey: `${layer}:`, endkey: `${layer};` }
@@ -109,32 +109,32 @@ export class Store extends Database {
   }
 
   /**
-   * Where a picture of a layer is: a tile of its first zoom, if it is certain that there is one in the middle.
-   * @param {number} most bytes of a tile, on average
+   * The URL of a picture of a layer: the middle tile of its first zoom, if that zoom has no gaps.
+   * @param {number} maxBytes of a tile, on average
    * @returns {Promise<string | undefined>}
    */
-  async thumbnailUrl (layer, most) {
+  async thumbnailUrl (layer, maxBytes) {
     const stats = await this.#zooms(layer, { limit: 1 })
     const [first] = (stats?.zooms ?? []).filter(({ tiles }) => tiles > 0).sort((a, b) => a.z - b.z)
     if (!first) return
     const { z, x0 = 0, x1 = 0, y0 = 0, y1 = 0, tiles, currentBytes = 0 } = first
-    const isWhole = tiles === (x1 - x0 + 1) * (y1 - y0 + 1)
-    if (!isWhole || currentBytes / tiles > most) return
+    const hasNoGaps = tiles === (x1 - x0 + 1) * (y1 - y0 + 1)
+    if (!hasNoGaps || currentBytes / tiles > maxBytes) return
     return this.newestUrl(layer, { z, x: (x0 + x1) >> 1, y: (y0 + y1) >> 1 })
   }
 
   /**
    * The figures of a layer, with those of each zoom.
-   * @param {string} layer @param {object} [more] of the query
+   * @param {string} layer @param {object} [options] of the query
    * @returns {Promise<Stats | undefined>}
    */
-  async #zooms (layer, more) {
-    const query = { group_level: 3, startkey: [layer], endkey: [layer, {}], ...more }
+  async #zooms (layer, options) {
+    const query = { group_level: 3, startkey: [layer], endkey: [layer, {}], ...options }
     const stats = await this.#either(local => local.stats(), async () => addUp(await this.#byZoom(query)))
     return stats.get(layer)
   }
 
-  /** Rows of the view, which are large: four sums each. None where it was not deployed. @param {object} query */
+  /** Rows of the view by_zoom, each with four sums; none if it is not deployed. @param {object} query */
   #byZoom (query) {
     return this.rows('_design/versions/_view/by_zoom', query, { timeout: INDEX_TIMEOUT }).catch(error => {
       if (error.status === 404) return []
@@ -143,16 +143,16 @@ export class Store extends Database {
   }
 
   /**
-   * Notes how many documents of each layer have conflicts, which masters make that were loaded apart.
+   * Adds the number of conflicts to the figures of each layer. Masters that are loaded separately cause conflicts.
    * @param {Map<string, Stats>} stats
-   * @returns {Promise<boolean>} whether there are any; false where that is not known
+   * @returns {Promise<boolean>} whether there are any; false if unknown
    */
   async countConflicts (stats) {
     if (this.isAway) return false
     const rows = await this.rows('_design/versions/_view/conflicts', { group_level: 1 }).catch(() => [])
     for (const { key: [layer], value } of rows) {
-      const known = stats.get(layer)
-      if (known) known.conflicts = value
+      const figures = stats.get(layer)
+      if (figures) figures.conflicts = value
     }
     return rows.length > 0
   }
@@ -167,7 +167,7 @@ export class Store extends Database {
     let reads = 0
     for await (const docs of this.#editionPages(layer, limit)) {
       editions.push(...soundOf(docs, 'edition'))
-      if (editions.length >= limit || ++reads === MAX_PAGES) break // others take the places of those that are not valid
+      if (editions.length >= limit || ++reads === MAX_PAGES) break // further pages replace invalid editions
     }
     return editions.slice(0, limit)
   }
@@ -191,37 +191,37 @@ export class Store extends Database {
     return editions
   }
 
-  /** One edition; nothing when there is none. @returns {Promise<Edition | undefined>} */
+  /** One edition; undefined if it does not exist. @returns {Promise<Edition | undefined>} */
   async edition (layer, time) {
-    if (this.isAway) return (await this.editions(layer, Infinity)).find(one => one.time === time)
+    if (this.isAway) return (await this.editions(layer, Infinity)).find(edition => edition.time === time)
     return soundOf(await this.docs({ key: editionId(layer, time) }), 'edition')[0]
   }
 
   /**
-   * The newest edition that looked at a tile and found what a version shows. Nothing where none of the newest did, or
-   * while the store is away.
+   * The newest edition that found a tile as a version shows it. Undefined if none of the newest editions did, or while
+   * the store is away.
    * @param {{z: number, x: number, y: number}} tile @param {TileDocument} version
    * @param {string} [before] time of the next version
    * @returns {Promise<{time: string, title?: string} | undefined>}
    */
   async lastCheck (layer, { z, x, y }, version, before) {
-    const own = [...(version.seen ?? []).map(([time]) => time), version.origin?.checked]
+    const seenTime = [...(version.seen ?? []).map(([time]) => time), version.origin?.checked]
       .filter(time => time > version.time).sort().at(-1)
-    if (this.isAway || version.gone) return own ? { time: own } : undefined
+    if (this.isAway || version.gone) return seenTime ? { time: seenTime } : undefined
     const [startkey, endkey] = [before ?? '~', `${version.time}~`].map(time => `manifest:${layer}@${time}`)
     const order = { descending: true, inclusive_end: false, limit: MANIFESTS }
     for (const doc of await this.docs({ startkey, endkey, ...order })) {
-      if (doc.time <= version.time || (own && doc.time <= own)) break
+      if (doc.time <= version.time || (seenTime && doc.time <= seenTime)) break
       const names = doc.blocks?.[placeOfTile(z, x, y)] ?? []
       const contents = await Promise.all(names.map(name => this.#statement(layer, { z, x, y }, name)))
       if (!contents.includes(contentOf(version._attachments?.tile?.digest))) continue
-      const edition = await this.edition(layer, doc.time) // without one it was withdrawn
+      const edition = await this.edition(layer, doc.time) // without a document it was withdrawn
       if (edition) return edition
     }
-    return own ? { time: own } : undefined
+    return seenTime ? { time: seenTime } : undefined
   }
 
-  /** What a block says of a tile. */
+  /** The digest that a block has for a tile. */
   async #statement (layer, { z, x, y }, name) {
     const id = encodeURIComponent(blockId(layer, placeOfTile(z, x, y), name))
     const bytes = await this.ask(`${id}/digests`, { as: 'arrayBuffer' }).catch(() => null)
@@ -229,8 +229,8 @@ export class Store extends Database {
   }
 
   /**
-   * What an edition covers at its deepest zoom: blocks of 64 x 64 tiles, as the tiles that they are six zooms above.
-   * Nothing while the store is away, or where the edition has no manifest.
+   * The blocks of 64 x 64 tiles that an edition covers at its deepest zoom, each as the tile six zooms above. Empty
+   * while the store is away, or if the edition has no manifest.
    * @returns {Promise<{z: number, x: number, y: number}[]>}
    */
   async footprint (layer, time) {
@@ -239,7 +239,7 @@ export class Store extends Database {
     const docs = await this.docs({ startkey: id, endkey: `${id}~` })
     const names = new Set(docs.flatMap(({ blocks }) => Object.keys(blocks ?? {})))
     const places = [...names].filter(isPlace).map(place => place.split(':').map(Number))
-    const deepest = places.reduce((most, [z]) => Math.max(most, z), 0)
+    const deepest = places.reduce((max, [z]) => Math.max(max, z), 0)
     return places.filter(([z]) => z === deepest).map(([z, x, y]) => ({ z: Math.max(0, z - 6), x, y }))
   }
 
@@ -258,14 +258,14 @@ export class Store extends Database {
     const past = { startkey: endkey, endkey: startkey, descending: true, limit, include_docs: true }
     const queries = [{ keys: [id], include_docs: true }, past]
     const { results } = await this.ask('_all_docs/queries', { body: { queries } })
-    const rows = results.flatMap(({ rows: own, error = 'no answer', reason }) => own ?? [{ error, reason }])
-    const bad = rows.find(({ error }) => error && error !== 'not_found')
-    if (bad) throw new AnswerError(bad.reason ?? bad.error, 500)
+    const rows = results.flatMap(({ rows: queryRows, error = 'no answer', reason }) => queryRows ?? [{ error, reason }])
+    const failedRow = rows.find(({ error }) => error && error !== 'not_found')
+    if (failedRow) throw new AnswerError(failedRow.reason ?? failedRow.error, 500)
     return timeline(rows.map(({ doc }) => doc).filter(doc => doc?.type === 'tile')).slice(-limit)
   }
 
   /**
-   * Where the image of a version is: the address names what never changes.
+   * The URL of the image of a version. It names a revision, whose image never changes.
    * @param {TileDocument} doc @returns {Promise<string | undefined>}
    */
   async tileUrl (doc) {
@@ -274,7 +274,7 @@ export class Store extends Database {
       : `${this.db}/${encodeURI(doc._id)}/tile?rev=${doc._rev}`
   }
 
-  /** Where the newest image of a tile is. @returns {Promise<string | undefined>} */
+  /** The URL of the newest image of a tile. @returns {Promise<string | undefined>} */
   async newestUrl (layer, { z, x, y }) {
     return this.isAway
       ? (await this.#device.local()).newestUrl(layer, { z, x, y })
@@ -282,14 +282,14 @@ export class Store extends Database {
   }
 }
 
-/** A layer with its figures as a whole, from a row of the view. @returns {[string, Stats]} */
+/** A layer and its total figures, from a row of the view. @returns {[string, Stats]} */
 const figuresOf = ({ key: [layer], value: [size, seconds] }) =>
   [layer, { versions: size.count, bytes: size.sum, first: seconds.min, last: seconds.max, zooms: [] }]
 
 /**
  * @typedef {{tiles?: number, versions: number, bytes: number, first: number, last: number, conflicts?: number, zooms:
  *   {z: number, tiles: number, currentBytes?: number, x0?: number, x1?: number, y0?: number, y1?: number}[]}} Stats
- *   tiles, zooms: of now, where they were asked for
+ *   tiles, zooms: of the heads, where requested
  * @typedef {{layer: string, name?: string, description?: string, attribution?: string, minzoom?: number, maxzoom?:
  *   number, bounds?: number[], center?: number[], format?: string, tileSize?: number, ttl?: number,
  *   group?: string, order?: number}} Layer

@@ -1,23 +1,23 @@
 /* global SHELL, clients -- SHELL is written before this when it is composed: {version, files: name -> sha-256} */
-// The service worker: keeps the viewer's own files, so that the page opens without a network. What a store holds never
-// comes by here: tiles and documents on the device are PouchDB's.
+// The service worker: caches the viewer's own files, so that the page opens without a network. It never caches content
+// of the store: PouchDB keeps the tiles and documents on the device.
 import { languageOf } from './words/locale.js'
 
 const worker = /** @type {any} */ (globalThis)
 const { scope } = worker.registration
 const TIMEOUT = 4000 // milliseconds until a network without an answer counts as away
 const PAGE = 'index.html'
-// not needed for the page to open, and as large as all the others: kept when the page has been open for a while, or at
-// once where there is something on the device
+// not needed to open the page, and as large as all other files: cached when the page has been open for a while, or at
+// once if the device has areas
 const LATER = ['offline.js', 'take.js']
-// kept when a page asks for it: larger than all of these, to draw a vector layer; or the words of another language than
-// those of the browser
+// cached when a page requests it: the code for vector layers, which is larger than all other files, or the words of
+// a language that the browser does not name
 const ownWords = ['en', languageOf(worker.navigator.languages)].map(language => `words.${language}.json`)
 const isOptional = name => name === 'vector.js' || (name.startsWith('words.') && !ownWords.includes(name))
-// of a file, that matter to the page
+// headers of a file that the page needs
 const HEADERS = ['content-type', 'content-security-policy', 'x-content-type-options']
 
-// of an origin, which may have several stores
+// the name contains the scope: an origin may have several stores
 const cacheOf = version => `tilecouch viewer ${scope} ${version}`
 const addressOf = (name, version) => name === PAGE ? scope : `${scope}${name}?v=${version}`
 
@@ -38,10 +38,10 @@ async function keep (names) {
   }))
 }
 
-/** The files without which the page opens, too. A version that came meanwhile has others: then it keeps those. */
+/** Caches files that the page can open without. Fails silently if a newer version has replaced them. */
 const keepMore = names => keep(names).catch(() => {})
 
-// all of a version or none: its cache is not used before every file is there
+// caches all files of a version or none: its cache is not used before it is complete
 async function install () {
   const { version, files } = SHELL
   try {
@@ -53,34 +53,34 @@ async function install () {
   await worker.skipWaiting() // pages that are open keep their version, see answerTo
 }
 
-// a store may be deployed while it is read: what is not of this version is not cached
+// a deployment may change files during the read: files of another version are not cached
 async function read (address, digest) {
   const response = await fetch(address, { cache: 'no-cache' })
   if (!response.ok || response.redirected) throw new Error(`${address}: ${response.status}`)
   const bytes = await response.arrayBuffer()
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
-  const found = [...hash].map(byte => byte.toString(16).padStart(2, '0')).join('')
-  if (found !== digest) throw new Error(`${address} is of another version`)
+  const actual = [...hash].map(byte => byte.toString(16).padStart(2, '0')).join('')
+  if (actual !== digest) throw new Error(`${address} is of another version`)
   return new Response(bytes, {
     headers: HEADERS.filter(name => response.headers.has(name)).map(name => [name, response.headers.get(name) ?? ''])
   })
 }
 
 async function activate () {
-  const others = (await caches.keys()).filter(name => name.startsWith(cacheOf('')) && name !== cacheOf(SHELL.version))
-  // the last one stays: pages that are still open with it may ask for more of it
-  await Promise.all(others.slice(0, -1).map(name => caches.delete(name)))
+  const stale = (await caches.keys()).filter(name => name.startsWith(cacheOf('')) && name !== cacheOf(SHELL.version))
+  // the last one stays: open pages of that version may request more files
+  await Promise.all(stale.slice(0, -1).map(name => caches.delete(name)))
   await clients.claim()
 }
 
-/** @returns {Promise<Response> | undefined} nothing for what is not the viewer's own */
+/** @returns {Promise<Response> | undefined} undefined for files that are not the viewer's own */
 function answerTo (request) {
   const { method, mode, url } = request
   if (method !== 'GET' || !url.startsWith(scope)) return
-  const [rest] = url.slice(scope.length).split('#')
-  if (mode === 'navigate') return /^(index\.html)?(\?|$)/.test(rest) ? page(request) : undefined
-  // the address says which version the page is of: it never gets a file of another one
-  const version = /^[\w.-]+\?v=([0-9a-f]{16})$/.exec(rest)?.[1]
+  const [path] = url.slice(scope.length).split('#')
+  if (mode === 'navigate') return /^(index\.html)?(\?|$)/.test(path) ? page(request) : undefined
+  // the address names the version of the page, which never gets a file of another version
+  const version = /^[\w.-]+\?v=([0-9a-f]{16})$/.exec(path)?.[1]
   return version && file(request, version)
 }
 
@@ -90,14 +90,14 @@ async function file (request, version) {
   return await cached(request.url, version) ?? fetch(request)
 }
 
-// the network first: what comes is small, names its version, and so a new one shows at once
+// the network first: the page is small, and a new version shows at once
 async function page (request) {
   const fromCache = () => cached(scope, SHELL.version)
   const late = new Promise(resolve => { setTimeout(resolve, TIMEOUT) }).then(fromCache)
   try {
-    const asked = fetch(request)
-    const answer = await Promise.race([asked, late]) ?? await asked
-    return answer.status < 500 ? answer : await fromCache() ?? answer // a proxy whose server is away
+    const response = fetch(request)
+    const answer = await Promise.race([response, late]) ?? await response
+    return answer.status < 500 ? answer : await fromCache() ?? answer // a proxy cannot reach the server
   } catch (error) {
     const answer = await fromCache()
     if (answer) return answer

@@ -5,7 +5,7 @@
 export class Thumbnails {
   #stage
   /** @type {Picture[]} */
-  #waiting = []
+  #queue = []
   #stop = new AbortController()
   #isBusy = false
   /** @type {import('./vector/pictures.js').VectorPictures | null} of this view */
@@ -18,22 +18,22 @@ export class Thumbnails {
 
   /** @param {HTMLCanvasElement} canvas @param {string} time */
   draw (canvas, time) {
-    this.#waiting.push({ canvas, time })
-    this.#work()
+    this.#queue.push({ canvas, time })
+    this.#drawNext()
   }
 
   /** Forgets the pictures that are not drawn yet: the view has changed. */
   drop () {
-    this.#waiting = []
+    this.#queue = []
     this.#vectors = null
     this.#stop.abort()
     this.#stop = new AbortController()
   }
 
-  async #work () {
+  async #drawNext () {
     if (this.#isBusy) return
     this.#isBusy = true
-    for (let picture; (picture = this.#waiting.shift());) {
+    for (let picture; (picture = this.#queue.shift());) {
       if (picture.canvas.isConnected) await this.#drawOne(picture).catch(() => {}) // this picture stays empty
     }
     this.#isBusy = false
@@ -54,7 +54,7 @@ export class Thumbnails {
   }
 }
 
-/** Draws the view of a layer at a time, so large that it fills the canvas. */
+/** Draws the view of a layer at a time. It fills the canvas. */
 async function paint (canvas, layer, time) {
   const { x, y } = layer._map?.getSize() ?? { x: 0, y: 0 }
   const context = canvas.getContext('2d')

@@ -101,17 +101,17 @@ function Place ({ stage, store, tile, features, revision }) {
     </div>
     <${Hint}>${hasMore ? words.place.last(count) : words.place.versions(count)}<//>
     <ul class="versions">
-      ${[...versions].reverse().map(each => html`<${Version}
-        key=${each.time} ...${{ stage, store, doc }} version=${each} isShown=${each === version} />`)}
+      ${[...versions].reverse().map(listed => html`<${Version}
+        key=${listed.time} ...${{ stage, store, doc }} version=${listed} isShown=${listed === version} />`)}
     </ul>
     ${hasMore && html`<${Button} onClick=${() => setLimit(limit + MORE)}>${words.place.older}<//>`}
     ${version && html`<${Details} doc=${doc} version=${version} />`}`
 }
 
 /**
- * Reads versions, oldest first. Those that are shown stay if they cannot be read again.
+ * Reads versions, oldest first. Shown versions stay if a later read fails.
  * @param {() => Promise<TileDocument[]>} read @param {any[]} inputs
- * @returns {{versions?: TileDocument[], problem?: string}} neither while they are read for the first time
+ * @returns {{versions?: TileDocument[], problem?: string}} neither before the first answer
  */
 function useVersions (read, inputs) {
   const [answer, setAnswer] = useState(/** @type {{versions?: TileDocument[], problem?: string}} */ ({}))

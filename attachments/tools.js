@@ -7,7 +7,7 @@ import { words } from './words.js'
 
 const LOCATE = { enableHighAccuracy: true, timeout: 15000, maximumAge: 60000 } // milliseconds
 
-/** A corner of the map takes what is no control of Leaflet's. */
+/** Puts an element into a corner of the map. */
 function put (map, position, node) {
   const control = new L.Control({ position })
   control.onAdd = () => node
@@ -16,7 +16,7 @@ function put (map, position, node) {
 }
 
 /**
- * In a frame of another page only the one that fills the screen.
+ * Adds the buttons. A frame of another page has only the button for the full screen.
  * @param {import('./map.js').MapView} view @param {import('./notices.js').Notices} notices
  * @param {{onFind: () => void}} page
  */
@@ -28,12 +28,12 @@ export function addTools (view, notices, { onFind }) {
     write(full, { 'aria-label': label, title: label })
     full.replaceChildren(icon(document.fullscreenElement ? 'unfull' : 'full'))
   })
-  const ofPage = [
+  const pageTools = [
     tool('find', words.map.find, onFind),
     tool('locate', words.map.locate, () => locate(view, notices))
   ]
   put(view.map, 'topright', element('div', { class: 'tools leaflet-bar', role: 'group', 'aria-label': words.map.tools },
-    !isEmbedded && ofPage,
+    !isEmbedded && pageTools,
     document.fullscreenEnabled && full))
   if (!isEmbedded) showPointer(view.map)
 }
@@ -42,12 +42,12 @@ async function toggleFull (notices) {
   try {
     if (document.fullscreenElement) await document.exitFullscreen()
     else await document.documentElement.requestFullscreen()
-  } catch { // the browser does not want to
+  } catch { // the browser refuses
     notices.show('full', { text: words.map.noFull, tone: 'warn', onClose: () => {} })
   }
 }
 
-/** Goes to where the device is. */
+/** Goes to the position of the device. */
 function locate (view, notices) {
   const fail = ({ code = 1 } = {}) => notices.show('locate', {
     text: words.map.notLocated[isSecureContext ? code : 0] ?? words.map.notLocated[2], tone: 'warn', onClose: () => {}
@@ -60,7 +60,7 @@ function locate (view, notices) {
   }, fail, LOCATE)
 }
 
-/** The coordinates under the pointer, as they can be copied into another program; for the eyes of those who point. */
+/** Shows the coordinates under the pointer, in a form that other programs read. */
 function showPointer (map) {
   const node = element('div', { class: 'pointer', 'aria-hidden': 'true', hidden: true })
   let place
@@ -72,7 +72,7 @@ function showPointer (map) {
     node.textContent = `${lat.toFixed(digits)}, ${lng.toFixed(digits)}`
   })
   map.on('mousemove', ({ latlng, originalEvent: { target } }) => {
-    place = target.closest('.tilecouch-compare-other') ? undefined : latlng // there it is another map's
+    place = target.closest('.tilecouch-compare-other') ? undefined : latlng // the pointer is over another map
     show()
   })
   map.on('mouseout', () => {

@@ -1,4 +1,4 @@
-// The page: reads the store, keeps what is chosen, and lets the map, the panel, the cards and the address follow.
+// The viewer: reads the store, keeps the choices of the user, and updates the map, the panel, cards and the address.
 import { wait, backoff } from '../client/source/wait.js'
 import { fromSeconds, now } from '../core/index.js'
 import { Cards } from './cards.js'
@@ -34,11 +34,11 @@ import { translate, words } from './words.js'
 
 const WRITE_INTERVAL = 200 // milliseconds: browsers refuse to write the address for every frame
 const REREAD_DELAY = 1500 // milliseconds: a load changes the store for a while
-const VIEW_DELAY = 300 // milliseconds that the view rests before it is counted what changed in it
-const POLL = 5000 // milliseconds between looks at a store that is empty
-const DATES = 200 // of another layer, that a comparison offers
+const VIEW_DELAY = 300 // milliseconds without a move before the changes in view are counted
+const POLL = 5000 // milliseconds between two reads of an empty store
+const DATES = 200 // editions of another layer that a comparison offers
 const GONE = ['LAYER_NOT_FOUND', 'DATABASE_NOT_FOUND'] // codes after which the list of layers is read again
-const THUMBNAIL = 20000 // bytes of a tile, on average, up to which one is a small picture of its layer
+const THUMBNAIL = 20000 // maximum average bytes of a tile that serves as the picture of its layer
 
 translate(document.documentElement)
 
@@ -90,10 +90,10 @@ let layers = []
 let stats = null
 /** @type {{layer: any, last: string} | null} */
 let reported = null
-let again = new AbortController() // ends a pause before the store is asked again
+let retryPause = new AbortController() // ends the pause before the store is read again
 let isHeated = false
 
-/** Pixels of the map that lie under something. */
+/** The covered pixels at the edges of the map. */
 function covered () {
   const box = node => node.getBoundingClientRect()
   const side = box(byId('cards'))
@@ -122,13 +122,13 @@ async function start () {
       [layers] = await Promise.all([store.layers(), device.prepare()])
       if (layers.length) break
       failures = 0
-      say(words.emptyStore, html`<${Empty} database=${databaseUrl()} onRetry=${() => again.abort()} />`)
+      say(words.emptyStore, html`<${Empty} database=${databaseUrl()} onRetry=${() => retryPause.abort()} />`)
     } catch (error) {
       failures++
-      say(words.noConnection, html`<${Failure} error=${error} onRetry=${() => again.abort()} />`)
+      say(words.noConnection, html`<${Failure} error=${error} onRetry=${() => retryPause.abort()} />`)
     }
-    again = new AbortController()
-    await wait(failures ? backoff(failures) : POLL, again.signal).catch(() => {})
+    retryPause = new AbortController()
+    await wait(failures ? backoff(failures) : POLL, retryPause.signal).catch(() => {})
   }
   const logo = await store.readSettings().catch(() => undefined)
   showOperator(store.settings, logo)
@@ -163,38 +163,38 @@ function figuresOfStore () {
   return [counted, stats && size(bytes)].filter(Boolean).join(' · ')
 }
 
-let following = 0 // which address was followed last
+let following = 0 // number of the last address that was followed
 
-/** Shows what an address asks for, or the layer that the operator names, or the first one that has tiles. */
+/** Shows the place of an address, or the layer that the operator names, or the first one that has tiles. */
 async function follow (hash = location.hash) {
-  const own = ++following
-  const wanted = permalink.parse(hash)
-  const known = layers.find(({ layer }) => layer === wanted.layer)
-  const isUnknown = wanted.layer && !known
-  const unknown = words.link[store.isAway ? 'unknownOnDevice' : 'unknown']
-  const problems = (isUnknown ? [unknown(wanted.layer?.slice(0, 63))] : wanted.problems).join(' ')
-  const name = known?.layer ?? (stage.doc && !wanted.layer ? stage.doc.layer : await firstLayer())
-  if (own !== following) return // another one meanwhile
-  if (wanted.view) view.go(wanted.view)
-  const { time = null, compare = null, range = null } = known ? wanted : {}
+  const attempt = ++following
+  const place = permalink.parse(hash)
+  const layerDoc = layers.find(({ layer }) => layer === place.layer)
+  const isUnknown = place.layer && !layerDoc
+  const unknownText = words.link[store.isAway ? 'unknownOnDevice' : 'unknown']
+  const problems = (isUnknown ? [unknownText(place.layer?.slice(0, 63))] : place.problems).join(' ')
+  const name = layerDoc?.layer ?? (stage.doc && !place.layer ? stage.doc.layer : await firstLayer())
+  if (attempt !== following) return // another address was followed meanwhile
+  if (place.view) view.go(place.view)
+  const { time = null, compare = null, range = null } = layerDoc ? place : {}
   stage.compare(null)
-  stage.stack.setBase(known && wanted.base !== undefined ? wanted.base : ownBase())
-  stage.stack.set(known && wanted.layers ? wanted.layers : [])
+  stage.stack.setBase(layerDoc && place.base !== undefined ? place.base : operatorBase())
+  stage.stack.set(layerDoc && place.layers ? place.layers : [])
   stage.clock.setTime(compare ? compare.to : time)
   if (stage.doc?.layer !== name) await choose(name)
-  if (own !== following) return
-  stage.comparison.mode = wanted.mode ?? 'swipe'
+  if (attempt !== following) return
+  stage.comparison.mode = place.mode ?? 'swipe'
   stage.range = compare ? range ?? { from: compare.from, to: compare.to ?? newest(name) } : range
-  const other = known && wanted.with && layers.find(({ layer }) => layer === wanted.with?.layer)
+  const otherDoc = layerDoc && place.with && layers.find(({ layer }) => layer === place.with?.layer)
   if (compare) {
     stage.compare({ time: compare.from })
     stage.clock.setTime(compare.to)
-  } else if (other && wanted.with) stage.compare({ doc: other, time: wanted.with.time })
+  } else if (otherDoc && place.with) stage.compare({ doc: otherDoc, time: place.with.time })
   if (problems) notices.show('link', { text: words.link.problems(problems), tone: 'warn', onClose: () => {} })
   else notices.end('link')
 }
 
-/** The layer that is shown where nobody says which: no one is welcomed by an empty map. */
+/** The layer to show if the address names none. It has tiles, so that the first map is not empty. */
 async function firstLayer () {
   const { opens } = store.settings
   const listed = sortLayers(layers)
@@ -203,8 +203,8 @@ async function firstLayer () {
   return candidates[0].layer
 }
 
-/** The operator's base map: a layer that is there, or a template. */
-function ownBase () {
+/** The operator's base map: an existing layer, or a template. */
+function operatorBase () {
   const { base } = store.settings
   if (typeof base === 'object') return CHOSEN
   return layers.some(({ layer }) => layer === base) ? base ?? '' : ''
@@ -212,21 +212,21 @@ function ownBase () {
 
 const newest = name => stats?.has(name) ? fromSeconds(/** @type {any} */ (stats.get(name)).last) : now()
 
-/** Whether a layer has a past in a range; yes while that is not known. */
+/** Whether a layer has versions in a range; true while that is unknown. */
 function reaches (name, range) {
-  const known = stats?.get(name)
-  return !range || !known || (range.from <= fromSeconds(known.last) && range.to >= fromSeconds(known.first))
+  const figures = stats?.get(name)
+  return !range || !figures || (range.from <= fromSeconds(figures.last) && range.to >= fromSeconds(figures.first))
 }
 
-let choosing = 0 // which layer was chosen last
+let choosing = 0 // number of the last choice of a layer
 
 async function choose (name) {
   const layer = /** @type {import('./store.js').Layer} */ (layers.find(candidate => candidate.layer === name))
   const isOther = stage.doc?.layer !== name
-  const own = ++choosing
+  const attempt = ++choosing
   if (isOther && !stage.draws(layer)) {
-    await stage.prepare(layer).catch(() => {}) // then it is said that it cannot be drawn
-    if (own !== choosing) return
+    await stage.prepare(layer).catch(() => {}) // the page then shows that it cannot be drawn
+    if (attempt !== choosing) return
   }
   document.title = `${layer.name ?? name} · ${nameOf(store.settings)}`
   byId('shown').textContent = layer.name ?? name
@@ -234,17 +234,17 @@ async function choose (name) {
   if (isOther) for (const topic of ['store', 'tiles', 'sight', 'link', 'compare']) notices.end(topic)
   const fresh = isOther && { ...editions.open(name), changes: null, tilesInView: 0 }
   showPanel({ layers, stats, chosen: name, ...fresh })
-  const isFirst = !stage.doc // no map to look at yet: the page is built in short steps
+  const isFirst = !stage.doc // the page is still being built, in short steps
   if (isFirst) await breathe()
-  if (own !== choosing) return
+  if (attempt !== choosing) return
   if (isOther) {
     if (!reaches(name, stage.range)) stage.range = null
     stage.show(store.db, layer)
     countTiles()
   }
   if (isFirst) await breathe()
-  if (own !== choosing) return
-  view.see(layer) // after the layer is there: its zooms hold as well as those of the layer before
+  if (attempt !== choosing) return
+  view.see(layer) // after stage.show(): the map then allows the zooms of this layer too
   editions.read()
   remember()
 }
@@ -260,7 +260,7 @@ function toggleComparison () {
   stage.compare({ time: range?.from ?? extent.first })
 }
 
-/** How often the places in view changed. */
+/** Shows how often the places in view changed, or hides it. */
 function showHeat (on) {
   isHeated = on
   heat.show(on ? stage.layer : null)
@@ -275,22 +275,22 @@ const lookAtView = soon(() => {
   if (isHeated) heat.show(layer)
 }, VIEW_DELAY)
 
-let footprint = 0 // which was asked for last
+let footprint = 0 // number of the last request
 
 /** @param {string | null} time of an edition */
 async function outlineEdition (time) {
-  const own = ++footprint
+  const attempt = ++footprint
   const layer = stage.doc?.layer
   const isNone = time === null || !layer || isInOtherGrid(stage.doc)
   const tiles = isNone ? [] : await store.footprint(layer, time).catch(() => [])
-  if (own === footprint) outlines.covered(tiles)
+  if (attempt === footprint) outlines.covered(tiles)
 }
 
 /** Reads layers and figures again: after a load, or after the store was away. */
 async function refresh () {
-  const found = await store.layers().catch(() => null)
-  if (!found) return
-  layers = found
+  const newLayers = await store.layers().catch(() => null)
+  if (!newLayers) return
+  layers = newLayers
   stage.stack.know(layers, store.settings.base)
   if (!layers.length) {
     stage.clear()
@@ -311,7 +311,7 @@ async function readFigures () {
   if (stats && await store.countConflicts(stats)) describe()
 }
 
-/** The tiles of the chosen layer: of all layers that would be a large answer. */
+/** Counts the tiles of the chosen layer. The answer for all layers would be large. */
 async function countTiles () {
   const name = stage.doc?.layer ?? ''
   if (!stats?.has(name)) return
@@ -330,17 +330,17 @@ function describe () {
   showPanel({ layers, stats })
 }
 
-/** The address of what is shown; '' while nothing is. */
+/** The address of the shown map; '' while nothing is shown. */
 function shownHash () {
   const { doc, time, comparing, range, comparison, stack } = stage
   if (!doc || !view.view) return ''
   const { left, mode, isOfOne } = comparison
   const { entries } = stack
-  const isRange = isOfOne && range?.from === left?.time // else the later one is at the left, or the newest
+  const isRange = isOfOne && range?.from === left?.time // otherwise the left side is the later time, or the newest
   return permalink.format({
     layer: doc.layer, time, comparing, range, mode, view: view.view,
     left: left && !isRange ? { layer: (left.doc ?? doc).layer, time: left.time } : null,
-    base: stack.base === ownBase() ? undefined : stack.base,
+    base: stack.base === operatorBase() ? undefined : stack.base,
     layers: entries.length > 1 || entries[0].opacity !== 1 ? entries : null
   })
 }
@@ -383,9 +383,9 @@ stage.on('changes', lookAtView)
 stage.on('show extent', () => document.body.classList.toggle('one-edition', stage.hasOneEdition))
 let hasTwoMaps = false
 stage.on('compare', () => {
-  const had = hasTwoMaps
+  const hadTwoMaps = hasTwoMaps
   hasTwoMaps = stage.comparing && stage.comparison.mode === 'side'
-  if (hasTwoMaps && !had) sheet.fold(true) // it would lie over the left one
+  if (hasTwoMaps && !hadTwoMaps) sheet.fold(true) // the panel would cover the left map
 })
 stage.on('storeback', reread)
 stage.on('extent', ({ first, last }) => { // reported anew whenever a tile changes
@@ -410,7 +410,7 @@ const sizes = new ResizeObserver(() => {
 for (const id of ['time', 'cards', 'panel', 'map']) sizes.observe(byId(id))
 // not location.hash: `remember` may have written the old place over it before this is called
 addEventListener('hashchange', ({ newURL }) => { if (stage.doc) follow(new URL(newURL).hash) })
-addEventListener('online', () => again.abort())
+addEventListener('online', () => retryPause.abort())
 addEventListener('keydown', ({ key }) => { if (key === 'Escape') cards.escape() })
 document.addEventListener('visibilitychange', () => { if (!document.hidden && stage.doc) retry() })
 start()

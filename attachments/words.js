@@ -10,10 +10,10 @@
 //   words.offline.area.of({ have, all })     // "{have} of {all}"
 import { languageOf, localeOf, wanted, lazy } from './words/locale.js'
 
-/** Of the page: `en`, `de`, … */
+/** The language of the page: `en`, `de`, … */
 export const language = languageOf(wanted)
 
-/** By which dates and numbers are written. */
+/** The locale of dates and numbers. */
 export const locale = localeOf(language)
 
 const isRecord = value => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -22,7 +22,7 @@ const isPlural = value => value.other !== undefined && Object.keys(value).every(
 const PLACEHOLDER = /\{\{|\}\}|\{(\w+)\}/g // {{ and }} are braces
 
 /**
- * Texts that can be written, from the data of a language.
+ * Makes texts and functions of texts from the data of a language.
  * @param {Record<string, any>} data @param {string} ofLanguage @param {string} [ofLocale] of numbers
  * @returns {any}
  */
@@ -30,7 +30,7 @@ export function wordsOf (data, ofLanguage, ofLocale = localeOf(ofLanguage)) {
   const rules = lazy(() => new Intl.PluralRules(ofLanguage))
   const numbers = lazy(() => new Intl.NumberFormat(ofLocale))
   const written = value => typeof value === 'number' ? numbers().format(value) : value
-  const fill = (text, values) => text.replace(PLACEHOLDER, (found, name) => name ? written(values[name]) : found[0])
+  const fill = (text, values) => text.replace(PLACEHOLDER, (match, name) => name ? written(values[name]) : match[0])
 
   const textOf = text => {
     const names = [...text.matchAll(PLACEHOLDER)].flatMap(([, name]) => name ?? [])

@@ -1,4 +1,4 @@
-// What every component of the control room may use: the store, who has signed in, and how the page speaks.
+// The context of every component of the control room: the store, the signed-in user, and messages.
 import { createContext, useContext, useLayoutEffect, useState, useAnswer } from '../html.js'
 import { shellLine, shellWord } from '../copy.js'
 
@@ -9,7 +9,7 @@ import { shellLine, shellWord } from '../copy.js'
  * @property {import('../../core/access.js').User} user
  * @property {any} security of the database, as the pages show it
  * @property {(place: string) => void} go to a page: 'layers', 'layers/osm'
- * @property {(text: string, isProblem?: boolean) => void} say tells it in a corner of the page
+ * @property {(text: string, isProblem?: boolean) => void} say shows a message in a corner of the page
  */
 
 export const AppContext = createContext(/** @type {App} */ (/** @type {any} */ (null)))
@@ -24,16 +24,16 @@ export const useApp = () => useContext(AppContext)
 export function useDocs (...kinds) {
   const { docs } = useApp()
   const [, setTurn] = useState(0)
-  useLayoutEffect(() => docs.onChange(changed => { // at once: a change between two frames counts as well
+  useLayoutEffect(() => docs.onChange(changed => { // a layout effect: a change between two frames counts too
     if (kinds.some(kind => changed.has(kind))) setTurn(turn => turn + 1)
   }), [docs, kinds.join()])
   return docs
 }
 
 /**
- * How a command names the store of this page.
+ * The address of the store of this page for commands.
  * @param {App} app
- * @returns {Promise<{isEmbedded: boolean, url: string | null}>} url: with the name of who has signed in; null:
+ * @returns {Promise<{isEmbedded: boolean, url: string | null}>} url: with the name of the signed-in user; null:
  *   embedded, which commands find by its folder
  */
 async function storeAddress ({ couch, user }) {
@@ -50,13 +50,13 @@ export function useStoreAddress () {
   return useAnswer(() => storeAddress(app), [app])
 }
 
-/** Writes the line of a command for the store of this page. @returns {(...given: any[]) => string} */
+/** Writes the line of a command for the store of this page. @returns {(...args: any[]) => string} */
 export function useShellLine () {
   const url = useStoreAddress()?.url
-  return (...given) => shellLine(...given, ...(url ? ['--db', url] : []))
+  return (...args) => shellLine(...args, ...(url ? ['--db', url] : []))
 }
 
-/** A command that is written out already, for the store of this page. @returns {(line: string) => string} */
+/** Adds the address of the store to a complete command. @returns {(line: string) => string} */
 export function useStoreLine () {
   const url = useStoreAddress()?.url
   return line => url ? `${line} --db ${shellWord(url)}` : line

@@ -1,5 +1,5 @@
-// The control room's door to CouchDB: the database of the store, and what an admin may know of its server. Everything
-// is asked with the session of who has signed in.
+// The CouchDB client of the control room: the database of the store, and facts about its server. All requests use the
+// session of the signed-in user.
 import { shared } from '../../core/promises.js'
 import { Database, ask, databaseUrl } from '../requests.js'
 
@@ -9,7 +9,7 @@ const WAIT = 50000 // milliseconds that the change feed waits for a change
 export class Couch extends Database {
   /** Called when the session has ended, with the time at which the refused request began, by `performance.now()`. */
   onSignedOut = /** @type {(began: number) => void} */ (() => {})
-  /** The clock of the server minus this one, in milliseconds, as its last answer said. */
+  /** The clock of the server minus this one, in milliseconds, from its last answer. */
   skew = 0
 
   constructor () {
@@ -37,12 +37,12 @@ export class Couch extends Database {
     return ask(place, { timeout: TIMEOUT, cache: 'no-store', onAnswer, ...options })
   }
 
-  /** Who asks. @returns {Promise<{name: string | null, roles: string[]}>} */
+  /** The user of the session. @returns {Promise<{name: string | null, roles: string[]}>} */
   async session () {
     return (await this.ask('/_session')).userCtx
   }
 
-  /** What the server is: read once, as it does not change while a page is open. */
+  /** The description of the server, read once: it does not change while the page is open. */
   #readServer = shared(() => this.ask('/'))
 
   /** Whether the store is the embedded one, which has one admin and no users. */
@@ -70,8 +70,8 @@ export class Couch extends Database {
   }
 
   /**
-   * The next changes of documents whose ids are or begin so. Waits for one.
-   * @param {string[]} ids those that end with a colon are prefixes
+   * Waits for the next changes of documents with these ids or prefixes.
+   * @param {string[]} ids an id that ends with a colon is a prefix
    * @param {string | number} since @param {AbortSignal} signal
    */
   changes (ids, since, signal) {

@@ -1,5 +1,5 @@
-// The small documents of the store as they are now: layers, editions, work, activity. Read once, then kept up to date
-// by the change feed.
+// Holds the small documents of the store for the control room: layers, editions, work, activity. Reads them once, then
+// follows the change feed.
 import { STORE_ID } from '../../core/ids.js'
 import { soon } from '../dom.js'
 
@@ -18,7 +18,7 @@ export class Documents {
   #versions = {}
   #stop = new AbortController()
   #couch
-  #tell = soon(() => this.#announce())
+  #announceSoon = soon(() => this.#announce())
   /** Kinds that have been read whole. @type {Set<string>} */
   known = new Set()
   /** Whether the feed is followed at the moment. */
@@ -39,18 +39,18 @@ export class Documents {
     return this.#versions[kind] ?? 0
   }
 
-  /** @param {string} id @returns {any} undefined where there is none */
+  /** @param {string} id @returns {any} undefined if there is none */
   get (id) {
     return this.#byKind[kindOf(id)]?.get(id)
   }
 
-  /** @param {(kinds: Set<string>) => void} listener gets the kinds of what changed @returns {() => void} ends it */
+  /** @param {(kinds: Set<string>) => void} listener gets the kinds that changed @returns {() => void} removes it */
   onChange (listener) {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** What the page itself has just written: shown before the feed tells it. */
+  /** Takes a document that the page has written, before the feed returns it. */
   put (doc) {
     this.#take(doc._id, doc)
   }
@@ -61,7 +61,7 @@ export class Documents {
     this.drop(_id)
   }
 
-  /** What the page itself has just removed. @param {string} id */
+  /** Drops a document that the page has removed. @param {string} id */
   drop (id) {
     this.#take(id, null)
   }
@@ -95,17 +95,17 @@ export class Documents {
     const store = await this.#couch.read(STORE_ID)
     if (store) this.#take(STORE_ID, store)
     this.known.add('store')
-    // one after the other: the first ones are those that the page shows first
+    // one after the other, in the order in which the page shows them
     for (const kind of KINDS) {
-      const found = new Map()
+      const docs = new Map()
       const descending = kind === 'work' || kind === 'activity' // the newest first
       for await (const page of this.#couch.pages(`${kind}:`, { signal, descending })) {
-        for (const doc of page) found.set(doc._id, doc)
+        for (const doc of page) docs.set(doc._id, doc)
         if (!this.known.has(kind)) for (const doc of page) this.#take(doc._id, doc)
       }
-      this.#byKind[kind] = found
+      this.#byKind[kind] = docs
       this.known.add(kind)
-      this.#note(kind)
+      this.#markChanged(kind)
     }
     return since
   }
@@ -123,15 +123,15 @@ export class Documents {
     const docs = this.#byKind[kind]
     if (!docs) return
     if (!doc) docs.delete(id)
-    else if (revision(doc) < revision(docs.get(id))) return // what the page wrote is newer than what the feed says
+    else if (revision(doc) < revision(docs.get(id))) return // the page has written a newer revision
     else docs.set(id, doc)
-    this.#note(kind)
+    this.#markChanged(kind)
   }
 
-  #note (kind) {
+  #markChanged (kind) {
     this.#versions[kind] = this.version(kind) + 1
     this.#changed.add(kind)
-    this.#tell()
+    this.#announceSoon()
   }
 
   #announce () {

@@ -1,6 +1,6 @@
-// Changes of documents that two people may edit at once: only the changed fields are written, over the newest revision.
-// A field that somebody else has changed meanwhile is not overwritten: the caller asks what is meant. Each change
-// leaves a document of activity (core/activity.js): who changed what, and when.
+// Saves documents that two users may edit at once: only the changed fields are written, over the newest revision. A
+// field that another user has changed meanwhile is not overwritten: the caller asks which value to keep. Each change is
+// recorded in a document of activity (core/activity.js).
 import { activityOf } from '../../core/activity.js'
 import { AnswerError } from '../requests.js'
 import { texts } from './words.js'
@@ -11,7 +11,7 @@ export { fieldsBetween } from '../../core/activity.js'
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b)
 
-/** Fields that somebody else has changed since they were read. */
+/** Another user has changed fields since they were read. */
 export class Clash extends Error {
   /**
    * @param {{field: string, theirs: any, mine: any}[]} fields
@@ -26,15 +26,15 @@ export class Clash extends Error {
 
 /**
  * @param {import('./couch.js').Couch} couch
- * @param {any} before the document as it was when it was shown; with only `_id` and `type`, it is made
- * @param {Record<string, any>} changes undefined: the field goes
- * @returns {Promise<{before: any, after: any}>} the documents as they were and are; `before` null: made
+ * @param {any} before the document as it was shown; with only `_id` and `type` it is created
+ * @param {Record<string, any>} changes undefined removes the field
+ * @returns {Promise<{before: any, after: any}>} the documents before and after the change; `before` null: created
  */
 export async function save (couch, before, changes) {
   for (;;) {
     const newest = await couch.read(before._id)
     const isNew = before._rev === undefined
-    if (isNew === Boolean(newest)) throw new Clash([], newest) // made or removed meanwhile
+    if (isNew === Boolean(newest)) throw new Clash([], newest) // created or removed meanwhile
     const fields = Object.keys(changes).filter(field =>
       newest && !same(newest[field], before[field]) && !same(newest[field], changes[field]))
     if (fields.length) {
@@ -52,7 +52,7 @@ export async function save (couch, before, changes) {
 }
 
 /**
- * Notes a change after it was written. The change stands, whether this can be written or not: then the page says so.
+ * Records a change after it was written. If that fails, the change stays and the page shows a message.
  * @param {import('./app.js').App} app @param {Change} change
  */
 export async function record (app, change) {
@@ -60,12 +60,12 @@ export async function record (app, change) {
   const write = user => couch.write(activityOf(change, { user, at: couch.now(), via: 'page' }))
   try {
     const { name } = app.user
-    if (name === null) return // a server without users has nobody to name
+    if (name === null) return // a server without users has no user name
     docs.put(await write(name).catch(async error => {
-      // in another window somebody else has signed in: the change was his
-      const other = error.status === 403 && (await couch.session()).name
-      if (!other || other === name) throw error
-      return write(other)
+      // another user has signed in in another window and made the change
+      const otherName = error.status === 403 && (await couch.session()).name
+      if (!otherName || otherName === name) throw error
+      return write(otherName)
     }))
   } catch (error) {
     say(texts.notRecorded(error.message), true)

@@ -1,5 +1,5 @@
-// The control room: a page that administers a store. Its only backend is CouchDB: who has signed in there sees what
-// CouchDB lets him see, and every write is judged by the validation function of the store.
+// The control room: a page that administers a store. Its only backend is CouchDB: CouchDB decides what a user may read,
+// and the validation function of the store checks every write.
 import { userOf } from '../../core/access.js'
 import { html, render, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from '../html.js'
 import { showStore } from '../operator.js'
@@ -19,9 +19,9 @@ import { Work } from './work/index.js'
 import { noteSignedIn } from '../kept-text.js'
 
 const MESSAGE = 8000 // milliseconds that a message stays
-const LOOK = 60000 // milliseconds between two looks whether the session is still there
+const LOOK = 60000 // milliseconds between two checks of the session
 
-/** The pages by their name in the address. section: the one that its link names; needs: who may see it */
+/** The pages by their name in the address. section: that its link opens; needs: who may see it */
 const pages = {
   overview: { component: Overview, section: 'overview', needs: 'admin' },
   layers: { component: Layers, section: 'layers', needs: 'writer' },
@@ -35,7 +35,7 @@ const couch = new Couch()
 
 const isClosed = error => error.status === 401 || error.status === 403
 
-/** Who has signed in, and the rights in the store. */
+/** The signed-in user, and the rights of the store. */
 async function readUser () {
   const session = await couch.session()
   const security = await couch.ask('_security').catch(error => {
@@ -45,7 +45,7 @@ async function readUser () {
   return { user: userOf(session, security), security }
 }
 
-/** The name of a page and the place in it: `layers/osm`. An address that cannot be decoded is taken as it is. */
+/** The name of a page and the place in it: `layers/osm`. A part that cannot be decoded stays encoded. */
 function placeIn (hash) {
   const decoded = hash.slice(1).split('/').map(part => {
     try {
@@ -69,8 +69,8 @@ function usePlace () {
 
 /** Messages in a corner of the page. @returns {[any[], (text: string, isProblem?: boolean) => void]} */
 function useMessages () {
-  const [messages, change] = useReducer((all, { add, remove }) =>
-    add ? [...all, add] : all.filter(message => message !== remove), /** @type {any[]} */ ([]))
+  const [messages, change] = useReducer((shown, { add, remove }) =>
+    add ? [...shown, add] : shown.filter(message => message !== remove), /** @type {any[]} */ ([]))
   const say = (text, isProblem = false) => {
     const message = { key: crypto.randomUUID?.() ?? `${performance.now()}`, text, isProblem }
     change({ add: message })
@@ -154,7 +154,7 @@ function useSignedOut () {
   }
 }
 
-/** The page of somebody who may write to the store. */
+/** The page of a user who may write to the store. */
 function Room ({ user, security, start, leave, say }) {
   const docs = useMemo(() => new Documents(couch), [])
   const [away, setAway] = useState(/** @type {string | null | undefined} */ (undefined))
@@ -176,7 +176,7 @@ function Room ({ user, security, start, leave, say }) {
   }, [])
 
   useEffect(() => {
-    // a public store is read without a session, too: nothing else would tell that it has ended
+    // a public store can be read without a session: only this request tells that the session has ended
     const timer = setInterval(async () => {
       if (document.hidden || !user.name) return
       const began = performance.now()
@@ -205,18 +205,18 @@ function Room ({ user, security, start, leave, say }) {
 function Sections ({ user }) {
   const { name, place } = usePlace()
   const nav = useRef(/** @type {HTMLElement | null} */ (null))
-  const names = Object.keys(pages).filter(each => pages[each].needs === 'writer' || user.isAdmin)
+  const names = Object.keys(pages).filter(key => pages[key].needs === 'writer' || user.isAdmin)
   const shown = names.includes(name) ? name : names[0]
   const { component, section } = pages[shown]
   useLayoutEffect(() => {
     scrollTo(0, 0)
     nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }, [shown])
-  const sections = names.filter(each => pages[each].section === each)
+  const sections = names.filter(key => pages[key].section === key)
   return html`
     <nav id="sections" ref=${nav}>
-      ${sections.map(each => html`<a href="#${each}" aria-current=${each === section ? 'page' : null}>
-        ${texts.sections[each]}
+      ${sections.map(key => html`<a href="#${key}" aria-current=${key === section ? 'page' : null}>
+        ${texts.sections[key]}
       </a>`)}
     </nav>
     <main id="content" tabindex="-1"><${component} place=${name === shown ? place : ''} /></main>`

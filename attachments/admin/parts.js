@@ -1,4 +1,4 @@
-// Parts of which the pages of the control room consist.
+// Components and helpers of the pages of the control room.
 import { byName } from '../format.js'
 import { locale } from '../words.js'
 import { html, useState } from '../html.js'
@@ -11,12 +11,13 @@ export const Card = ({ name = '', head, children }) => html`<section class="card
   ${children}
 </section>`
 
-/** What stands between backquotes is code. */
-export const WithCode = ({ text }) => text.split('`').map((piece, at) => at % 2 ? html`<code>${piece}</code>` : piece)
+/** A text whose parts between backquotes are code. */
+export const WithCode = ({ text }) =>
+  text.split('`').map((piece, index) => index % 2 ? html`<code>${piece}</code>` : piece)
 
 export const State = ({ kind = '', children }) => html`<span class="state ${kind}">${children}</span>`
 
-const ROWS = 50 // of a table at once; a button shows as many more
+const ROWS = 50 // rows of a table at once; a button shows as many more
 
 /**
  * @template T
@@ -27,7 +28,7 @@ const ROWS = 50 // of a table at once; a button shows as many more
  * @property {boolean} [isNumber]
  */
 
-/** A table. On a phone each row is a card, whose cells say their column (admin.css). title: for those who hear it */
+/** A table. On a phone each row is a card, whose cells say their column (admin.css). title: for screen readers */
 export function Table ({ title, columns, rows, keyOf, none = '', most = ROWS }) {
   const [shown, setShown] = useState(most)
   if (!rows.length) return html`<div class="table-box">${none && html`<${Hint}>${none}<//>`}</div>`
@@ -47,15 +48,15 @@ export function Table ({ title, columns, rows, keyOf, none = '', most = ROWS }) 
   </div>`
 }
 
-/** Whether a document has what somebody chose: `{layer: 'osm', user: ''}`, where nothing chosen allows all. */
+/** Whether a document matches chosen values such as `{layer: 'osm', user: ''}`. An empty value matches all. */
 export const hasChoices = (doc, choices) =>
   Object.entries(choices).every(([field, value]) => !value || doc[field] === value)
 
-/** What a filter offers for a field: the values of documents, and the one that is chosen. @returns {string[]} */
+/** The options of a filter for a field: the values of the documents, and the chosen value. @returns {string[]} */
 export const valuesOf = (docs, field, chosen) =>
   [...new Set([...docs.map(doc => doc[field]), chosen].filter(Boolean))].sort(byName)
 
-/** Choices of which documents are shown. selects: [name, label, options as value and text, chosen value] */
+/** Filters of the shown documents. selects: [name, label, options as value and text, chosen value] */
 export const Filters = ({ label, selects, onChoose }) => html`<form
   class="fields filters" aria-label=${label} onSubmit=${event => event.preventDefault()}>
   ${selects.map(([name, text, options, value]) => html`<label>
@@ -67,19 +68,19 @@ export const Filters = ({ label, selects, onChoose }) => html`<form
 const UNITS = /** @type {[Intl.RelativeTimeFormatUnit, number][]} */ ([
   ['year', 365.25 * 86400e3], ['month', 30.44 * 86400e3], ['day', 86400e3], ['hour', 3600e3], ['minute', 60e3]
 ])
-const MANY = 24 // months that are not yet said in years
+const MANY = 24 // months from which years are used
 
 /** `3 days ago`, `in 14 months` @param {number} ms from now on */
 export function fromNow (ms) {
   const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
   const months = Math.abs(ms) / UNITS[1][1]
   const isInMonths = months >= 1 && months < MANY
-  const [unit, size] = (isInMonths ? UNITS[1] : UNITS.find(([, each]) => Math.abs(ms) >= each)) ?? ['minute', 60e3]
+  const [unit, size] = (isInMonths ? UNITS[1] : UNITS.find(([, length]) => Math.abs(ms) >= length)) ?? ['minute', 60e3]
   return format.format(Math.round(ms / size), unit)
 }
 
-/** Values that say the same, in whatever order their fields are. */
-export const same = (one, other) => JSON.stringify(sorted(one)) === JSON.stringify(sorted(other))
+/** Whether two values are equal, in whatever order their fields are. */
+export const same = (a, b) => JSON.stringify(sorted(a)) === JSON.stringify(sorted(b))
 
 function sorted (value) {
   if (Number.isNaN(value)) return 'NaN'
@@ -90,9 +91,9 @@ function sorted (value) {
 }
 
 /**
- * Asks before something is done. What destroys something is not what Enter does at first.
- * @param {{head: string, text: any, action: string, isDanger?: boolean, typed?: string}} question action: what the
- *   button says; typed: what has to be typed first, such as the name of a layer
+ * Asks for confirmation. In a dangerous question, Enter does not confirm at first.
+ * @param {{head: string, text: any, action: string, isDanger?: boolean, typed?: string}} question action: text of
+ *   the button; typed: text that must be typed first, such as the name of a layer
  * @returns {Promise<boolean>}
  */
 export const confirm = question => ask(Question, question)

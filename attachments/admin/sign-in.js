@@ -1,11 +1,12 @@
-// Signing in with a name and a password of CouchDB. The password goes to CouchDB only, which answers with a session.
+// The form to sign in with a name and a password of CouchDB. The password is sent only to CouchDB, which returns a
+// session.
 import { html, useRef, useState, useSubmit } from '../html.js'
 import { Button, Hint } from '../parts.js'
 import { texts } from './words.js'
 
 const words = texts.signIn
 
-/** name: filled in; why: what to say first */
+/** name: prefilled; why: the message at first */
 export function SignIn ({ couch, name = '', why = '', onDone }) {
   const form = useRef(/** @type {any} */ (null))
   const [problem, setProblem] = useState(why)

@@ -4,7 +4,7 @@
 //   geo:47.5,8.3?z=12    12/2147/1436 (zoom, column, row)    12/47.5/8.3    #map=12/47.5/8.3    @47.5,8.3,12z
 import { MAX_ZOOM, tileBounds } from '../../core/index.js'
 
-export const MOST = 8 // results of a kind that a search shows
+export const MOST = 8 // maximum results of a kind in a search
 
 /**
  * @typedef {{lat: number, lon: number, z?: number}} Place
@@ -31,11 +31,11 @@ export function parsePlace (text, language = 'en') {
 function parseAddress (text) {
   const geo = /^geo:([-+\d.]+),([-+\d.]+)(?:,[-+\d.]+)?([;?].*)?$/i.exec(text)
   if (geo) {
-    const [, lat, lon, rest = ''] = geo
-    const zoom = /[?&]z=([\d.]+)/.exec(rest)?.[1]
-    // geo:0,0?q=LAT,LON is how phones pass on a search
-    const [, ...asked] = /[?&]q=([-+\d.]+),([-+\d.]+)/.exec(rest) ?? []
-    const [north, east] = Number(lat) === 0 && Number(lon) === 0 && asked.length ? asked : [lat, lon]
+    const [, lat, lon, extras = ''] = geo
+    const zoom = /[?&]z=([\d.]+)/.exec(extras)?.[1]
+    // phones write a search as geo:0,0?q=LAT,LON
+    const [, ...searched] = /[?&]q=([-+\d.]+),([-+\d.]+)/.exec(extras) ?? []
+    const [north, east] = Number(lat) === 0 && Number(lon) === 0 && searched.length ? searched : [lat, lon]
     return placeOf(Number(north), Number(east), zoom === undefined ? NaN : Number(zoom))
   }
   const [, lat, lon, zoom] = /@([-+]?\d+\.\d+),([-+]?\d+\.\d+),([\d.]+)z/.exec(text) ?? []
@@ -67,13 +67,13 @@ function parsePair (text, language) {
   if (!second) return null
   const angles = [tokens.slice(0, second), tokens.slice(second)].map(part => parseAngle(part, letters))
   if (angles.some(angle => angle === null)) return null
-  const [one, other] = /** @type {{value: number, axis?: string}[]} */ (angles)
-  if (one.axis && one.axis === other.axis) return null
-  const isSwapped = one.axis === 'lon' || other.axis === 'lat'
-  return isSwapped ? placeOf(other.value, one.value) : placeOf(one.value, other.value)
+  const [angle, otherAngle] = /** @type {{value: number, axis?: string}[]} */ (angles)
+  if (angle.axis && angle.axis === otherAngle.axis) return null
+  const isSwapped = angle.axis === 'lon' || otherAngle.axis === 'lat'
+  return isSwapped ? placeOf(otherAngle.value, angle.value) : placeOf(angle.value, otherAngle.value)
 }
 
-/** With decimal points: a comma is one where a semicolon or a space divides the numbers. */
+/** Replaces decimal commas by points: a comma is one if a semicolon or a space divides the numbers. */
 function withPoints (text) {
   const isDecimal = text.includes(';') || /^[^.]*\d,\d+[^,.]*\s[^,.]*\d,\d[^,.]*$/.test(text)
   return isDecimal ? text.replace(/(\d),(?=\d)/g, '$1.') : text
@@ -88,9 +88,9 @@ function tokensOf (text) {
 const isNumber = token => /\d/.test(token)
 const isLetter = token => /[NSEWO]/.test(token)
 
-/** Where the second angle begins: behind a divider or a letter, before a second sign of degrees, or in the middle. */
+/** The index of the second angle: behind a divider or a letter, before a second sign of degrees, or the middle. */
 function beginningOfSecond (tokens) {
-  const positions = test => tokens.flatMap((token, at) => test(token) ? [at] : [])
+  const positions = test => tokens.flatMap((token, index) => test(token) ? [index] : [])
   const [divider, ...dividers] = positions(token => /[;,]/.test(token))
   if (dividers.length) return 0
   if (divider !== undefined) return divider + 1
@@ -105,12 +105,12 @@ function beginningOfSecond (tokens) {
 /** Degrees, minutes and seconds. @param {string[]} tokens @returns {{value: number, axis?: string} | null} */
 function parseAngle (tokens, letters) {
   const parts = tokens.filter(isNumber)
-  const [letter, ...others] = tokens.filter(isLetter)
+  const [letter, ...moreLetters] = tokens.filter(isLetter)
   const [degrees, minutes = 0, seconds = 0] = parts.map(Number)
   const isAngle = parts.length > 0 && parts.length <= 3 && parts.slice(1).every(
     part => /^\d/.test(part) && Number(part) < 60
   )
-  if (others.length || !isAngle) return null
+  if (moreLetters.length || !isAngle) return null
   const size = Math.abs(degrees) + minutes / 60 + seconds / 3600
   const meaning = letter && letters[letter]
   const sign = (parts[0].startsWith('-') ? -1 : 1) * (meaning?.startsWith('-') ? -1 : 1)
@@ -118,7 +118,7 @@ function parseAngle (tokens, letters) {
 }
 
 /**
- * The places of an answer of Nominatim, or of a service like it. Entries that are no places are left out.
+ * The places of an answer of Nominatim, or of a service like it. Invalid entries are left out.
  * @param {any} answer
  * @returns {{title: string, lat: number, lon: number, box?: number[]}[]} box: west, south, east, north
  */
@@ -128,7 +128,7 @@ export function placesIn (answer) {
     const [lat, lon] = [entry?.lat, entry?.lon].map(Number)
     const [south, north, west, east] = (Array.isArray(entry?.boundingbox) ? entry.boundingbox : []).map(Number)
     const isPlace = Math.abs(lat) <= 90 && Math.abs(lon) <= 180 && typeof entry.display_name === 'string'
-    const isIn = (most, ...degrees) => degrees.every(value => Math.abs(value) <= most)
+    const isIn = (limit, ...degrees) => degrees.every(value => Math.abs(value) <= limit)
     const isBox = south <= north && isIn(90, south, north) && isIn(180, west, east)
     const place = { title: String(entry?.display_name).slice(0, 300), lat, lon }
     return isPlace ? [{ ...place, ...(isBox && { box: [west, south, east, north] }) }] : []

@@ -1,5 +1,5 @@
 // The search for a place: coordinates, names on the map, places of the store, layers, and the gazetteer of the
-// operator, which is asked when the reader presses Enter.
+// operator, which is asked when the user presses Enter.
 import { focusAfterAnswer } from '../dom.js'
 import { html, render, useLayoutEffect, useRef, useState } from '../html.js'
 import { Hint, IconButton } from '../parts.js'
@@ -22,7 +22,7 @@ const CLOSE = 14 // zoom at which a place without a zoom is shown
 export class Finder {
   #container
   #page
-  #opened = 0 // times: each one moves the focus into the field
+  #opened = 0 // number of openings: each one moves the focus into the field
 
   /** @param {HTMLElement} container @param {Page} page */
   constructor (container, page) {
@@ -43,7 +43,7 @@ export class Finder {
   }
 }
 
-/** answer: of the gazetteer, to the text that was entered */
+/** The state without an answer of the gazetteer. */
 const NO_ANSWER = { note: '', places: /** @type {any[] | null} */ (null) }
 
 function Search ({ page, opened, close }) {
@@ -114,7 +114,7 @@ function noteOf (text, results, gazetteer) {
   return results.length ? '' : words.find.nothing
 }
 
-/** The host in the address of the gazetteer, for readers. */
+/** The host of the gazetteer, to show. */
 const hostOf = address => new URL(address, document.baseURI).host
 
 /** Sends a text to the gazetteer, without the session of this browser. */
@@ -130,15 +130,15 @@ async function askGazetteer (gazetteer, text, signal) {
   }
 }
 
-/** What the page finds by itself. */
+/** The results without a request. */
 function resultsOf (page, text) {
   if (!text) return []
   const place = parsePlace(text, language)
   const title = place && `${place.lat.toFixed(5)}, ${place.lon.toFixed(5)}`
   const coordinates = place ? [{ title, note: words.find.coordinates, place }] : []
   const { places = [] } = page.settings()
-  const ofStore = places.map(([name, lon, lat, z]) => ({ title: name, place: { lat, lon, z } }))
-  return [...coordinates, ...matching([...namesOnMap(page.view), ...ofStore], text), ...layersNamed(page, text)]
+  const storePlaces = places.map(([name, lon, lat, z]) => ({ title: name, place: { lat, lon, z } }))
+  return [...coordinates, ...matching([...namesOnMap(page.view), ...storePlaces], text), ...layersNamed(page, text)]
 }
 
 /** Names of vector features in view; they are shown at the zoom of the map. */
@@ -155,7 +155,7 @@ const layersNamed = (page, text) => page.layers()
   .slice(0, MOST)
   .map(layer => ({ title: layer.name ?? layer.layer, note: words.find.layer, layer }))
 
-/** The results whose title has the text in it: those that begin with it first, short ones before long ones. */
+/** The results whose title contains the text: titles that begin with it first, short ones before long ones. */
 function matching (results, text) {
   const rankOf = ({ title }) => title.toLowerCase().indexOf(text.toLowerCase())
   return results.filter(result => rankOf(result) >= 0)

@@ -2,7 +2,7 @@
 
 /**
  * @typedef {{id: string, name: string, description?: string, attribution?: string, minzoom?: number, maxzoom?: number,
- *   format: string, tiles?: string[], retina?: string[], vector_layers?: object[]}} Listed as /index.json has it;
+ *   format: string, tiles?: string[], retina?: string[], vector_layers?: object[]}} Listed an entry of /index.json;
  *   without tiles: in another grid than Web Mercator
  * @typedef {'xyz' | 'retina' | 'tilejson' | 'style' | 'wmts' | 'ogc' | 'qgis' | 'gdal'} Kind
  */
@@ -17,22 +17,22 @@ export const isVector = ({ format, vector_layers: layers }) => format === 'pbf' 
 export function addressesOf (layer, time) {
   const { id, format, tiles, retina } = layer
   const base = tiles ? tiles[0].slice(0, tiles[0].indexOf(`${id}/{z}`)) : new URL('.', location.href).href
-  const at = base + (time ? `${id}@${time}` : id)
+  const prefix = base + (time ? `${id}@${time}` : id)
   /** @type {[Kind, string | false | undefined][]} */
-  const all = [
-    ['xyz', tiles && `${at}/{z}/{x}/{y}.${format}`],
-    ['retina', retina && `${at}/{z}/{x}/{y}@2x.${format}`],
-    ['tilejson', tiles && `${at}.json`],
-    ['style', isVector(layer) && `${at}/style.json`],
-    ['qgis', `${at}.qlr`],
+  const candidates = [
+    ['xyz', tiles && `${prefix}/{z}/{x}/{y}.${format}`],
+    ['retina', retina && `${prefix}/{z}/{x}/{y}@2x.${format}`],
+    ['tilejson', tiles && `${prefix}.json`],
+    ['style', isVector(layer) && `${prefix}/style.json`],
+    ['qgis', `${prefix}.qlr`],
     ['wmts', `${base}wmts${time ? `@${time}` : ''}/1.0.0/WMTSCapabilities.xml`],
     ['ogc', `${base}ogc/collections/${id}${time ? `?datetime=${time}` : ''}`],
-    ['gdal', !isVector(layer) && `${at}/gdal.xml`]
+    ['gdal', !isVector(layer) && `${prefix}/gdal.xml`]
   ]
-  return all.flatMap(([kind, address]) => address ? [{ kind, address }] : [])
+  return candidates.flatMap(([kind, address]) => address ? [{ kind, address }] : [])
 }
 
-// as the router of the gateway has it
+// the same form as in the router of the gateway
 const TIME = /^\d{4}(-\d\d(-\d\d(T([01]\d|2[0-3])(:[0-5]\d(:[0-5]\d)?)?Z?)?)?)?$/
 
 /** Whether an address may have this time. @param {string} text */

@@ -10,8 +10,8 @@ import { ask } from '../requests.js'
 import { language, layersWords as texts, words } from '../words.js'
 import { addressesOf, isTime, isVector } from './addresses.js'
 
-const MANY = 12 // layers from which on the page has a search
-const MOST_TIMES = 200 // that the field of the time offers
+const MANY = 12 // layers from which the page has a search field
+const MOST_TIMES = 200 // times that the field of the time offers
 
 /** @typedef {import('./addresses.js').Listed} Listed */
 
@@ -73,7 +73,7 @@ function LayersPage ({ layers, times }) {
  */
 function Layer ({ layer, times = [], time }) {
   const { id, name, description, attribution, minzoom, maxzoom } = layer
-  const [first, last] = [times[0], times[times.length - 1]].map(each => each && date(each))
+  const [first, last] = [times[0], times[times.length - 1]].map(text => text && date(text))
   const facts = [
     isVector(layer) ? texts.vector : texts.images,
     zooms(minzoom, maxzoom) && `${words.facts.terms.zooms} ${zooms(minzoom, maxzoom)}`,

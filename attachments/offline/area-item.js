@@ -1,4 +1,4 @@
-// One area of the list: what it is, how fresh it is, how far its download is, and what the user can do with it.
+// One area of the list: its description, freshness and progress, and the buttons of the user.
 import { capital } from '../../client/timeline/words.js'
 import { count, size, zooms } from '../format.js'
 import { html, useEffect, useEvents, useLayoutEffect, useRef, useState } from '../html.js'
@@ -15,7 +15,7 @@ const areaTexts = texts.area
  * @param {boolean} props.isNew it gets the focus, and its download starts
  * @param {(layer: string) => string} props.layerTitle
  * @param {(text: string) => void} props.announce
- * @param {() => void} props.onLeave the item goes while it has the focus
+ * @param {() => void} props.onLeave the item is removed while it has the focus
  * @param {(area: any) => void} props.onShow
  * @param {(area: any) => void} props.onEnd a download ended, complete or not
  */
@@ -32,7 +32,7 @@ export function AreaItem ({ area, offline, isNew, layerTitle, announce, onLeave,
     announce(text)
   }
 
-  /** @param {() => Promise<any>} task @returns {Promise<any>} nothing if it failed or was stopped */
+  /** @param {() => Promise<any>} task @returns {Promise<any>} undefined if it failed or was stopped */
   async function run (task) {
     setMessage('')
     try {
@@ -129,8 +129,8 @@ function Progress ({ name, status }) {
 }
 
 /**
- * A question takes the focus, and gives it back to the head of its area. Its field comes first, else the button that
- * changes nothing: Enter shall not remove an area by accident.
+ * A question takes the focus, and gives it back to the head of its area. It focuses its field, or else the button that
+ * changes nothing, so that Enter does not remove an area by accident.
  */
 function Question ({ head, children }) {
   const part = useRef(/** @type {HTMLElement | null} */ (null))
@@ -185,7 +185,7 @@ function describe (area, { bytes }, layerTitle) {
   return capital(facts.filter(Boolean).join(' · '))
 }
 
-/** The error of the last transfer, while the area lacks something. */
+/** The error of the last transfer, while the area is not complete. */
 function problemOf ({ state, error, reason = error }) {
   if (!error || !['incomplete', 'paused', 'new'].includes(state)) return ''
   return problem({ code: error, message: reason })
@@ -199,7 +199,7 @@ export function stateWords (status) {
   }
 }
 
-/** The text of the main button, and what it does. @returns {[string, 'download' | 'pause'] | []} */
+/** The text of the main button, and its action. @returns {[string, 'download' | 'pause'] | []} */
 export function actionOf ({ state, failed, tiles }) {
   switch (state) {
     case 'new': return [tiles ? areaTexts.goOn : areaTexts.download, 'download']
@@ -210,11 +210,11 @@ export function actionOf ({ state, failed, tiles }) {
   }
 }
 
-/** The share of an area that is on the device, 0 to 1; undefined where the whole is not known. */
+/** The share of an area that is on the device, 0 to 1; undefined if its total is unknown. */
 export function shareOf ({ state, bytes, tiles, total }) {
   if (state === 'complete' || state === 'new' || state === 'removing' || !total) return undefined
-  const [have, all] = total.bytes ? [bytes, total.bytes] : [tiles, total.tiles]
-  return all ? Math.min(have / all, 1) : undefined
+  const [present, whole] = total.bytes ? [bytes, total.bytes] : [tiles, total.tiles]
+  return whole ? Math.min(present / whole, 1) : undefined
 }
 
 export function figuresOf ({ state, tiles, bytes, total, rate, remaining }) {

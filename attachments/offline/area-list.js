@@ -1,4 +1,4 @@
-// The list of areas on this device. Above it stands whether the store answers, below it how much room the areas take.
+// The list of areas on this device. Above it: whether the store answers. Below it: how much room the areas take.
 import { soon } from '../dom.js'
 import { size } from '../format.js'
 import { html, useEffect, useEvents, useInterval, useLayoutEffect, useReducer, useRef, useState } from '../html.js'
@@ -23,7 +23,7 @@ const FULL = 0.9 // of the quota, from which the figures of the room are unfolde
  * @param {(area: any) => void} props.onShow
  * @param {(area: any) => void} props.onEnd a download ended, complete or not
  */
-export function AreaList ({ offline, coverage, reason, newArea, isFocused, onAdd, ...others }) {
+export function AreaList ({ offline, coverage, reason, newArea, isFocused, onAdd, ...itemProps }) {
   const addButton = useRef(/** @type {HTMLElement | null} */ (null))
   const status = useRef(/** @type {HTMLElement | null} */ (null))
   const [, redraw] = useReducer(count => count + 1, 0)
@@ -41,7 +41,7 @@ export function AreaList ({ offline, coverage, reason, newArea, isFocused, onAdd
     ${!areas.length && html`<${Hint}>${texts.intro}<//>`}
     <ul class="areas" aria-label=${texts.areas} hidden=${!areas.length}>
       ${areas.map(area => html`<${AreaItem} key=${area.id} area=${area} offline=${offline} isNew=${area === newArea}
-        announce=${announce} onLeave=${focusAdd} ...${others} />`)}
+        announce=${announce} onLeave=${focusAdd} ...${itemProps} />`)}
     </ul>
     <button type="button" class="primary" ref=${addButton} onClick=${onAdd}>${texts.add}</button>
     ${areas.length > 0 && html`<${CoverageToggle} coverage=${coverage} />`}
@@ -50,7 +50,7 @@ export function AreaList ({ offline, coverage, reason, newArea, isFocused, onAdd
   </div>`
 }
 
-/** Whether the map shows which tiles are on the device, and what its marks mean. */
+/** The switch that shows which tiles are on the device, with a legend of the marks. */
 function CoverageToggle ({ coverage }) {
   const [isOn, setOn] = useState(coverage.isOn)
   const change = on => {

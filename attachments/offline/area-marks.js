@@ -1,4 +1,4 @@
-// What the map shows of areas: their outlines with names, and on request which tiles are on the device.
+// Shows areas on the map: their outlines with names, and on request the tiles that are on the device.
 import { element } from '../../client/timeline/dom.js'
 import L from 'leaflet'
 import { CoverageLayer } from '../../client/leaflet/coverage-layer.js'
@@ -59,7 +59,7 @@ export class Coverage {
     this.#stage = stage
   }
 
-  /** Draws it where it is on, for the layer that the map shows. */
+  /** Draws the coverage of the shown layer, if it is on. */
   show () {
     const isShown = this.isOn && this.#offline.areas.list().length > 0
     const layer = isShown ? this.#stage.doc?.layer : undefined

@@ -1,11 +1,11 @@
-// What an area would take, and whether there is room for it. The estimate follows every change of the form.
+// The estimate of a new area: its tiles and bytes, and whether they fit on the device. It follows changes of the form.
 import { checkFits, storageSize } from '../../client/offline/storage.js'
 import { size } from '../format.js'
 import { html, useEffect, useState } from '../html.js'
 import { offlineWords as texts, words } from '../words.js'
 import { lasting, problem } from './words.js'
 
-const LARGE_SHARE = 0.8 // of the free room, from which an area is called large
+const LARGE_SHARE = 0.8 // share of the free room, above which an area counts as large
 const NOTHING = { bytes: 0, versions: 0 }
 
 export const ESTIMATE_DELAY = 250 // milliseconds without a change before the store is asked
@@ -57,10 +57,10 @@ export const Estimate = ({ line: { tone = '', amount, text, note }, isWaiting })
 /**
  * @param {any} offline the OfflineStore
  * @param {import('./sketch.js').Sketch} sketch
- * @param {() => any} specOf the area as it is described now; undefined while it has no shape
+ * @param {() => any} specOf the present spec of the area; undefined while it has no shape
  * @param {any[]} inputs of the description, other than the sketch
  * @param {number} rate bytes a second of the last download
- * @returns {[{line: Line, isWaiting: boolean}, (line: Line) => void]} and a function that shows another line
+ * @returns {[{line: Line, isWaiting: boolean}, (line: Line) => void]} the second shows another line
  */
 export function useEstimate (offline, sketch, specOf, inputs, rate) {
   const [state, setState] = useState({ line: /** @type {Line} */ ({}), isWaiting: true })
@@ -96,12 +96,12 @@ export function useEstimate (offline, sketch, specOf, inputs, rate) {
   return [state, show]
 }
 
-/** Asks after a pause; only the answer to the last question counts. */
+/** Requests an estimate after a pause. Only the answer to the last request counts. */
 export class Estimator {
   #ask
   #onAnswer
   #timer
-  #question = new AbortController()
+  #request = new AbortController()
 
   /**
    * @param {(spec: any, options: {signal: AbortSignal}) => Promise<any>} ask
@@ -115,7 +115,7 @@ export class Estimator {
   /** @param {any} spec of an area */
   follow (spec) {
     this.stop()
-    const { signal } = this.#question
+    const { signal } = this.#request
     this.#timer = setTimeout(async () => {
       const estimate = await this.#ask(spec, { signal }).then(answer => ({ answer }), error => ({ error }))
       if (!signal.aborted) this.#onAnswer(estimate)
@@ -124,7 +124,7 @@ export class Estimator {
 
   stop () {
     clearTimeout(this.#timer)
-    this.#question.abort()
-    this.#question = new AbortController()
+    this.#request.abort()
+    this.#request = new AbortController()
   }
 }

@@ -1,4 +1,4 @@
-// The form for a new area. Its shape is drawn on the map (sketch.js); the form holds the rest, and shows an estimate.
+// The form for a new area. Its shape is drawn on the map (sketch.js); the form has the other fields and an estimate.
 import { parseBbox } from '../../core/index.js'
 import { html, useEffect, useEvents, useLayoutEffect, useRef, useState } from '../html.js'
 import { Button, Choices, Fold, Hint, Select } from '../parts.js'
@@ -8,7 +8,7 @@ import { Sketch } from './sketch.js'
 import { freeName, problem } from './words.js'
 
 const formTexts = texts.form
-const EXTRA_ZOOMS = 2 // zooms beyond that of the map, down to which an area goes at first
+const EXTRA_ZOOMS = 2 // zooms of a new area beyond that of the map
 const MAX_ZOOM = 22 // last zoom of a layer that does not name one
 const YEAR = 365 * 86400000 // milliseconds
 const PASTS = [['none', formTexts.pastNone], ['since', formTexts.pastSince], ['all', formTexts.pastAll]]
@@ -19,7 +19,7 @@ const PASTS = [['none', formTexts.pastNone], ['since', formTexts.pastSince], ['a
  * @param {L.Map} props.map
  * @param {import('../store.js').Layer[]} props.layers
  * @param {string} props.shown name of the layer that the map shows
- * @param {() => number[]} props.boxInSight the part of the map that nothing covers
+ * @param {() => number[]} props.boxInSight the part of the map that is not covered
  * @param {number} props.rate bytes a second of the last download; 0 if there was none
  * @param {(area: any) => void} props.onDone
  * @param {() => void} props.onCancel
@@ -42,7 +42,7 @@ export function AreaForm ({ offline, map, layers, shown, boxInSight, rate, onDon
 
   /** The values that follow from a layer: its zooms, and a name that no area has. */
   function fieldsOf (layerName) {
-    const doc = layers.find(each => each.layer === layerName) ?? { layer: layerName }
+    const doc = layers.find(candidate => candidate.layer === layerName) ?? { layer: layerName }
     const { minzoom: lowest = 0, maxzoom: highest = MAX_ZOOM, name: title = layerName } = doc
     const deepest = Math.min(Math.max(Math.round(map.getZoom()) + EXTRA_ZOOMS, lowest), highest)
     const taken = offline.areas.list().map(area => area.name)
@@ -99,7 +99,7 @@ export function AreaForm ({ offline, map, layers, shown, boxInSight, rate, onDon
       ${layers.length > 1 && html`<label>
         <span>${formTexts.layer}</span>
         <${Select} value=${layer} onChange=${chooseLayer}
-          options=${layers.map(each => [each.layer, each.name ?? each.layer])} />
+          options=${layers.map(option => [option.layer, option.name ?? option.layer])} />
       </label>`}
       <label>
         <span>${formTexts.past}</span>
@@ -130,7 +130,7 @@ export function AreaForm ({ offline, map, layers, shown, boxInSight, rate, onDon
   </form>`
 }
 
-/** A shape on the map, as long as the form is open. */
+/** Creates a shape on the map. It exists while the form is open. */
 function useSketch (map, boxInSight) {
   const [sketch] = useState(() => {
     document.body.classList.add('sketching') // it hides the timeline on a phone, before the part in sight is measured

@@ -1,4 +1,4 @@
-// Between the shapes that are drawn on the map, whose longitudes may lie in any copy of the world, and those of areas.
+// Converts between shapes on the map, whose longitudes may lie in any copy of the world, and the shapes of areas.
 import { readPolygons } from '../../core/geojson.js'
 import { MAX_LATITUDE, parseBbox } from '../../core/index.js'
 
@@ -20,19 +20,19 @@ const wrap = lon => round(lon - 360 * Math.floor((lon + 180) / 360))
 export function boxOf (places) {
   const [lats, lons] = [places.map(({ lat }) => clampLatitude(lat)), places.map(({ lng }) => lng)]
   const [west, east] = [Math.min(...lons), Math.max(...lons)]
-  const whole = east - west >= 360
+  const isWorld = east - west >= 360
   // the east end of the world is 180, not -180
   return [
-    whole ? -180 : wrap(west), Math.min(...lats), whole ? 180 : wrap(east) === -180 ? 180 : wrap(east),
+    isWorld ? -180 : wrap(west), Math.min(...lats), isWorld ? 180 : wrap(east) === -180 ? 180 : wrap(east),
     Math.max(...lats)
   ]
 }
 
 /** Corners in the order of a walk around it, beginning in the north-west. @param {number[]} bbox @returns {Place[]} */
 export function cornersOf ([west, south, east, north]) {
-  const beyond = east < west ? east + 360 : east
+  const eastLng = east < west ? east + 360 : east
   return [
-    { lat: north, lng: west }, { lat: north, lng: beyond }, { lat: south, lng: beyond }, { lat: south, lng: west }
+    { lat: north, lng: west }, { lat: north, lng: eastLng }, { lat: south, lng: eastLng }, { lat: south, lng: west }
   ]
 }
 

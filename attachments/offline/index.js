@@ -1,5 +1,5 @@
-// Areas of the map on this device: the card with their list, or the form for a new one, and the OfflineStore that it
-// shows. The page loads this bundle, offline.js, when the device holds an area, or when the user presses the button.
+// Areas of the map on this device: the card with their list or with the form for a new one, and the OfflineStore. The
+// page loads this bundle, offline.js, when the device has an area, or when the user presses the button.
 import PouchDB from 'pouchdb-browser'
 import { OfflineStore } from '../../client/offline/index.js'
 import { sharePromise } from '../../core/promises.js'
@@ -17,7 +17,7 @@ import { problem } from './words.js'
 const NAME = 'offline'
 const TITLE = words.offlineMaps
 const INSET = { x: 104, y: 84 } // pixels between the edges of the free part of the map and the corners of a new area
-const MOST_INSET = 0.25 // of the free part, where it is small
+const MOST_INSET = 0.25 // maximum share of the free part
 const RATE = 'tilecouch-offline-rate' // key of the rate of the last download, for the next estimate
 const ENLARGEMENT = 2 // zooms beyond the last one of an area that the map may be enlarged to
 
@@ -30,8 +30,8 @@ const ENLARGEMENT = 2 // zooms beyond the last one of an area that the map may b
  * @property {import('../map.js').MapView} view
  * @property {import('../notices.js').Notices} notices
  * @property {import('../cards.js').Cards} cards
- * @property {() => import('../store.js').Layer[]} layers that the viewer knows now
- * @property {() => {left: number, right: number, bottom: number}} free pixels of the map that lie under something
+ * @property {() => import('../store.js').Layer[]} layers of the viewer
+ * @property {() => {left: number, right: number, bottom: number}} free covered pixels of the map
  */
 
 /** @param {Page} page */
@@ -49,7 +49,7 @@ async function openStore (remote, name) {
   return offline
 }
 
-/** Opens and closes the card, and draws what belongs to it elsewhere: outlines on the map, the label of its button. */
+/** Opens and closes the card, and draws the outlines on the map and the label of its button. */
 class OfflinePanel {
   isOpen = false
   #page
@@ -124,7 +124,7 @@ class OfflinePanel {
       onDone=${area => this.#showList({ newArea: area })} />`)
   }
 
-  /** The outlines, and the button in the header: how many areas there are, and whether the store answers. */
+  /** Draws the outlines, and the button in the header with the number of areas and whether the store answers. */
   #update () {
     const { entry } = this.#page
     const areas = this.#offline.areas.list()

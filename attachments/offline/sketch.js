@@ -169,7 +169,7 @@ export class Sketch extends Emitter {
     this.fire('change')
   }
 
-  /** A corner that was dragged over another one takes its name. The focus stays at the place. */
+  /** A corner that was dragged over another one takes its name. The focus stays at its place. */
   #sortCorners (index) {
     const hadFocus = this.#handles[index].getElement() === document.activeElement
     const moved = this.#places[index]
@@ -179,7 +179,7 @@ export class Sketch extends Emitter {
     if (hadFocus) this.#handles[sorted]?.getElement()?.focus({ preventScroll: true })
   }
 
-  /** @param {L.LatLng} to where the middle goes; the box keeps its size on the screen */
+  /** @param {L.LatLng} to new middle; the box keeps its size on the screen */
   #moveAll (to) {
     const by = this.#map.project(to).subtract(this.#map.project(this.#middle()))
     this.#places = this.#places.map(place => this.#map.unproject(this.#map.project(place).add(by)))

@@ -1,11 +1,11 @@
-// What the panel of areas says, for users who know nothing of databases: how the texts of a language are joined.
+// Makes the texts of the panel of areas, for users who know nothing of databases.
 import { day, size } from '../format.js'
 import { offlineWords as texts, words } from '../words.js'
 
 const MINUTE = 60000 // milliseconds
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
-const SHORT = 10 // seconds: what takes less is not worth a figure
+const SHORT = 10 // seconds: shorter times are shown without a number
 
 /** How long ago: `just now`, `5 minutes ago`, `14 days ago`. */
 export function ago (ms) {
@@ -14,7 +14,7 @@ export function ago (ms) {
   return texts.ago[unit](Math.floor(ms / length))
 }
 
-/** `a few seconds`, `40 seconds`, `3 minutes`, `2 hours`: no more exactly than can be known. */
+/** `a few seconds`, `40 seconds`, `3 minutes`, `2 hours`: rounded, because estimates are not exact. */
 export function lasting (seconds) {
   if (seconds < SHORT) return texts.fewSeconds
   if (seconds < 100) return texts.lasting.seconds(Math.round(seconds / 10) * 10)
@@ -24,32 +24,32 @@ export function lasting (seconds) {
 
 /**
  * How fresh a complete area is.
- * @param {{updated?: string, live?: boolean}} status @param {number} [at] milliseconds
+ * @param {{updated?: string, live?: boolean}} status @param {number} [now] milliseconds
  */
-export function freshness ({ updated, live }, at = Date.now()) {
+export function freshness ({ updated, live }, now = Date.now()) {
   if (!updated) return words.onDevice
-  const age = at - Date.parse(updated)
+  const age = now - Date.parse(updated)
   if (age >= DAY) return live ? texts.oldFollowing(Math.floor(age / DAY)) : texts.old(Math.floor(age / DAY))
   return live && age < HOUR ? texts.keptUp : texts.upToDate(ago(age))
 }
 
-/** What an area holds of the past. @param {boolean | string} history false: only the newest; true: all; a time */
+/** The past of an area, in words. @param {boolean | string} history false: only the newest; true: all; a time */
 export function pastWords (history) {
   if (history === true) return texts.allPast
   return history ? texts.pastSince(day(history)) : ''
 }
 
-/** @param {{tiles: number, bytes: number}} what */
+/** @param {{tiles: number, bytes: number}} counts */
 export const amount = ({ tiles, bytes }) => `${words.tiles(tiles)}, ${size(bytes)}`
 
-/** What a refresh brought. @param {{docs: number, tiles: number, bytes: number}} changed */
+/** The changes of a refresh, in words. @param {{docs: number, tiles: number, bytes: number}} changed */
 export const changedWords = ({ docs, tiles, bytes }) =>
   tiles ? texts.brought({ count: tiles, size: size(bytes) }) : docs ? texts.onlyDescriptions : texts.nothingChanged
 
-/** Why offline maps are not possible here, or not wholly. */
+/** Why offline maps are not possible here, or only partly. */
 export const { reasons } = texts
 
-/** What an error means to the user. */
+/** The message of an error for the user. */
 export function problem (error) {
   const { details } = error ?? {}
   const { problems } = texts
@@ -67,7 +67,7 @@ export function problem (error) {
 /** Whether a call ended because the user stopped it. */
 export const isStopped = error => error?.code === 'ABORTED' || error?.name === 'AbortError'
 
-/** A name for a new area that no other one has. @param {string} title of the layer */
+/** A name for a new area that no other area has. @param {string} title of the layer */
 export function freeName (title, taken) {
   for (let number = 1; ; number++) {
     const name = number === 1 ? title : `${title} ${number}`

@@ -3,7 +3,7 @@
 const INK = '#17242b'
 const PLATE = 'rgba(255, 255, 255, .88)'
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
-const WIDEST = 0.6 // of the picture: a longer attribution continues in the next line
+const WIDEST = 0.6 // share of the picture: a longer attribution continues in the next line
 
 /** @typedef {{text: string, size: number, weight?: number}} Line */
 
@@ -19,14 +19,14 @@ export function writeCaption (context, { dates, attribution }, { scale, written 
   const margin = large * 0.5
   const plateOf = lines => measure(context, lines, width - 2 * margin)
   context.globalAlpha = 1
-  let before = { right: -Infinity, bottom: 0 }
+  let previous = { right: -Infinity, bottom: 0 }
   for (const { left, top, time, names } of dates) {
     const title = { text: names.filter(Boolean).join(' · '), size: small }
     const plate = plateOf([{ text: written(time), size: large, weight: 600 }, ...title.text ? [title] : []])
-    const x = Math.min(left * width + margin, width - margin - plate.width) // also where little of its side is seen
+    const x = Math.min(left * width + margin, width - margin - plate.width) // even if its side is narrow
     const y = top * height + margin
-    const isFree = x > before.right || y > before.bottom
-    before = paintPlate(context, plate, x, isFree ? y : before.bottom + margin / 2)
+    const isFree = x > previous.right || y > previous.bottom
+    previous = paintPlate(context, plate, x, isFree ? y : previous.bottom + margin / 2)
   }
   if (!attribution) return
   context.font = fontOf({ size: small })
@@ -45,7 +45,7 @@ function measure (context, lines, maxWidth) {
   return { lines, padding, width, height: lines.reduce((sum, { size }) => sum + size * 1.25, 0) + padding }
 }
 
-/** @returns {{right: number, bottom: number}} where it ends */
+/** @returns {{right: number, bottom: number}} edges of the plate */
 function paintPlate (context, { lines, padding, width, height }, x, y) {
   context.fillStyle = PLATE
   context.beginPath()

@@ -1,5 +1,5 @@
 // The button of the dialog "Save or share the map", the page as a map alone for frames of other pages (`?embed`), and
-// the text that is printed with the map. The dialog is a bundle of its own, which is loaded when the button is pressed.
+// the text that is printed with the map. The dialog is a separate bundle, which is loaded when the button is pressed.
 import { element } from '../../client/timeline/dom.js'
 import { isEmbedded as isInFrame } from '../../core/embed.js'
 import { shared } from '../../core/promises.js'
@@ -30,7 +30,7 @@ function addressOf (hash) {
   return url.href
 }
 
-/** The map is printed with its layer, its edition and its date. */
+/** Adds the layer, its edition and its date to the printed map. */
 function labelPrints ({ view: { map }, stage, written }, editions) {
   const title = element('p', { class: 'print-title' })
   map.getContainer().append(title)
@@ -38,7 +38,7 @@ function labelPrints ({ view: { map }, stage, written }, editions) {
     const { doc, time, layer } = stage
     const date = written(time ?? layer?.extent()?.last ?? null) // "newest" says nothing on paper
     title.textContent = [doc?.name ?? doc?.layer, editions.titleAt(time), date].filter(Boolean).join(' · ')
-    map.eachLayer(each => /** @type {any} */ (each).gl?.redraw()) // the browser empties a canvas that it has shown
+    map.eachLayer(mapLayer => /** @type {any} */ (mapLayer).gl?.redraw()) // browsers clear a canvas after showing it
   }
   addEventListener('beforeprint', update)
   matchMedia('print').addEventListener('change', update)
@@ -51,7 +51,7 @@ function openWithButton (page) {
   listenToButton(page.button, page.notices, { topic: 'take', failed: words.notLoaded, open })
 }
 
-/** A map alone, with a link to the whole page. A page that is scrolled past it does not zoom it. */
+/** Shows a map alone, with a link to the whole page. Scrolling the surrounding page does not zoom the map. */
 function embed (map, address) {
   const link = element('a', { href: address(), target: '_blank', rel: 'noopener' }, words.openMap)
   for (const event of ['pointerdown', 'focus', 'click']) link.addEventListener(event, () => { link.href = address() })

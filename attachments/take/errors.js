@@ -1,4 +1,4 @@
-// Errors of this dialog, each with a code. `problems` in the words of the page says what it means and what to do.
+// Errors of this dialog, each with a code. `problems` in the words of the page has the message for each code.
 import { takeWords as words } from '../words.js'
 
 export class TakeError extends Error {
@@ -14,7 +14,7 @@ export class TakeError extends Error {
 export const canLeaveOut = error => error.code === 'IMAGE'
 
 /**
- * What an error means to the reader, and what to do.
+ * The message of an error for the user.
  * @param {any} error @param {Pick<import('./index.js').Page, 'written'>} page
  */
 export function problem (error, { written }) {

@@ -1,7 +1,7 @@
 // A worker that makes a GIF: it chooses the colours of each frame and packs it.
 //   receives   { pixels: ArrayBuffer, width, height, delay }   a frame, RGBA; delay in milliseconds
 //              {}                                              after the last frame
-//   answers    {} after a frame, { bytes } of the file, or { error, isRoom }; isRoom: there is no memory
+//   answers    {} after a frame, { bytes } of the file, or { error, isRoom }; isRoom: not enough memory
 import { GIFEncoder, applyPalette, quantize } from 'gifenc'
 
 const COLOURS = 256

@@ -1,4 +1,4 @@
-// An image of the map, to save, share or print.
+// The tab that makes an image of the map, to save, share or print.
 import { element } from '../../client/timeline/dom.js'
 import { html, useState } from '../html.js'
 import { takeWords as words } from '../words.js'
@@ -33,7 +33,7 @@ export function ImageTab ({ page, change }) {
   </div>`
 }
 
-/** Prints an image: it is put into the page for that time, and the rest of the page is not printed. */
+/** Prints an image. It is in the page while printing, and everything else is not printed. */
 async function printImage (blob, label) {
   const address = URL.createObjectURL(blob)
   const image = element('img', { class: 'take-print', alt: label, src: address })

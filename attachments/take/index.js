@@ -1,4 +1,4 @@
-// The dialog "Save or share the map": the map as an image, as a time-lapse or as a link. It is a bundle of its own,
+// The dialog "Save or share the map": the map as an image, as a time-lapse or as a link. It is a separate bundle,
 // which the page loads when its button is pressed (entry.js).
 import { soon } from '../dom.js'
 import { html, render, useEffect, useReducer, useState } from '../html.js'
@@ -14,7 +14,7 @@ const STAGE_EVENTS = 'time range compare split stack layerload changes'
 const TABS = { image: ImageTab, timelapse: TimelapseTab, link: LinkTab }
 
 /**
- * What the page gives to the dialog.
+ * The parts of the page that the dialog uses.
  * @typedef {object} Page
  * @property {HTMLElement} button opens and closes it
  * @property {import('../stage.js').Stage} stage
@@ -26,8 +26,8 @@ const TABS = { image: ImageTab, timelapse: TimelapseTab, link: LinkTab }
  * @property {(value: number) => string} count a number as the page writes it
  * @property {(bytes: number) => string} size a number of bytes as the page writes it
  *
- * @typedef {{page: Page, change: number}} TabProps change: a number that is another one when the map shows something
- *   else
+ * @typedef {{page: Page, change: number}} TabProps change: a number that is different after each change of
+ *   the map
  */
 
 /** @param {Page} page */
@@ -53,7 +53,7 @@ export function mountTake (page) {
   return { toggle: () => card ? card.close() : open() }
 }
 
-/** first: the tab that is open at first */
+/** first: the tab that is open at the beginning */
 function Take ({ page, first, onTab }) {
   const [tab, setTab] = useState(first)
   const change = useChanges(page)
@@ -67,7 +67,7 @@ function Take ({ page, first, onTab }) {
     <${TABS[tab]} page=${page} change=${change} />`
 }
 
-/** Counts the changes of the map, each some time after it. @param {Page} page */
+/** Counts the changes of the map, each after a pause. @param {Page} page */
 function useChanges ({ stage, view: { map } }) {
   const [change, count] = useReducer(number => number + 1, 0)
   useEffect(() => {

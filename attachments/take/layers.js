@@ -1,20 +1,20 @@
-// The layers of a picture: copies of the layers of the page's map, on a map that is not shown. A copy loads what the
-// layer shows as of a time and paints it. All kinds have the same interface:
-//   ready(signal)            resolves when the copy knows what there is to paint
-//   load(time, signal)       loads it, and resolves to the number of tiles that did not load
-//   paint(context, place)    paints what was loaded last; place: see snapshot.js
+// The layers of a picture: copies of the layers of the page's map, on a hidden map. A copy loads and paints the layer
+// as of a time. All kinds have the same interface:
+//   ready(signal)            resolves when the copy knows its tiles
+//   load(time, signal)       loads them, and resolves to the number of tiles that did not load
+//   paint(context, place)    paints the loaded tiles; place: see snapshot.js
 import { Clock } from '../../client/engine/clock.js'
 import { attributionNodes } from '../../client/source/attribution.js'
 import { wait } from '../../client/source/wait.js'
 
-const POLL = 20 // milliseconds between two looks at a map that is being drawn
-const NO_TIME = '0001-01-01T00:00:00Z' // a layer has no tile then, so it loads no image by itself
+const POLL = 20 // milliseconds between two checks of a map that is being drawn
+const NO_TIME = '0001-01-01T00:00:00Z' // no layer has tiles of that time, so a copy loads no image by itself
 const CACHE = 256e6 // bytes of images: all tiles of the largest picture
 
 /**
  * @typedef {{left: number, top: number, right: number, bottom: number}} Box shares of the width and height of a picture
- * @typedef {{left: number, top: number, scale: number}} Place pixels of the picture where a map begins, and how many of
- *   them one pixel of the map takes
+ * @typedef {{left: number, top: number, scale: number}} Place left, top: pixels of the picture at which a map begins;
+ *   scale: pixels of the picture per pixel of the map
  * @typedef {{image: any, x: number, y: number, share: number, left: number, top: number, size: number}} Tile
  *   x, y, share: the part of the image that is shown; left, top, size: pixels of the map
  */
@@ -23,7 +23,7 @@ class LayerCopy {
   /** @type {any} */
   #error
 
-  /** @param {any} layer on the map of the page @param {any} copy @param {Box} box the part of the picture it fills */
+  /** @param {any} layer on the map of the page @param {any} copy @param {Box} box the part of the picture for it */
   constructor (layer, copy, box) {
     this.layer = layer
     this.copy = copy
@@ -52,7 +52,7 @@ class LayerCopy {
 class HistoryCopy extends LayerCopy {
   constructor (layer, copy, box, isOnClock) {
     super(layer, copy, box)
-    this.isOnClock = isOnClock // else the layer always shows a time of its own
+    this.isOnClock = isOnClock // otherwise the layer has a fixed time
     this.time = layer.getTime()
   }
 
@@ -69,7 +69,7 @@ class HistoryCopy extends LayerCopy {
   }
 }
 
-/** Images. Only blobs are loaded: a tab in the background decodes no image of a page. */
+/** A layer of images. Loads only blobs: a browser decodes no image elements in a background tab. */
 class ImageCopy extends HistoryCopy {
   /** @type {Map<Blob, Promise<ImageBitmap | null>>} */
   #bitmaps = new Map()
@@ -93,14 +93,14 @@ class ImageCopy extends HistoryCopy {
     paintTiles(context, place, this.#tiles)
   }
 
-  /** Images of the time before that are not used any more are released. @param {(Blob | undefined)[]} images */
+  /** Decodes images, and releases unused ones of the previous time. @param {(Blob | undefined)[]} images */
   #decode (images) {
-    const before = this.#bitmaps
+    const previous = this.#bitmaps
     this.#bitmaps = new Map()
     for (const image of images) {
-      if (image) this.#bitmaps.set(image, before.get(image) ?? createImageBitmap(image).catch(() => null))
+      if (image) this.#bitmaps.set(image, previous.get(image) ?? createImageBitmap(image).catch(() => null))
     }
-    for (const [image, bitmap] of before) if (!this.#bitmaps.has(image)) bitmap.then(unused => unused?.close())
+    for (const [image, bitmap] of previous) if (!this.#bitmaps.has(image)) bitmap.then(unused => unused?.close())
     return Promise.all(images.map(image => image ? this.#bitmaps.get(image) : null))
   }
 
@@ -119,7 +119,7 @@ class VectorCopy extends HistoryCopy {
     copy.history.on('tileerror', ({ tile }) => this.#failed.add(tile))
   }
 
-  /** Pixels of the longest edge that the graphics card draws. */
+  /** Maximum pixels of an edge that the graphics card can draw. */
   get maxEdge () {
     const gl = this.copy.gl.getCanvas().getContext('webgl2')
     return gl.getParameter(gl.MAX_RENDERBUFFER_SIZE)
@@ -146,7 +146,7 @@ class PlainCopy extends LayerCopy {
     return !this.copy.isLoading() && this.copy._link?.isReady !== false
   }
 
-  /** Whether the server of the images does not let pages copy them. */
+  /** Whether the server of the images forbids pages to read them. */
   get isForbidden () {
     const tiles = this.#tiles
     return !this.copy._link && tiles.length > 0 && tiles.every(isBroken)
@@ -162,10 +162,10 @@ class PlainCopy extends LayerCopy {
     return Object.values(copy._tiles).filter(({ current }) => current).flatMap(({ el, coords }) => {
       const image = el.localName === 'img' ? el : el.querySelector('img')
       if (!image) return []
-      const { offsetWidth: whole } = image
-      const part = image === el || !whole
+      const { offsetWidth: width } = image
+      const part = image === el || !width
         ? { x: 0, y: 0, share: 1 }
-        : { x: -image.offsetLeft / whole, y: -image.offsetTop / whole, share: el.offsetWidth / whole }
+        : { x: -image.offsetLeft / width, y: -image.offsetTop / width, share: el.offsetWidth / width }
       return { image, ...part, ...placeOf(copy, coords) }
     })
   }
@@ -173,7 +173,7 @@ class PlainCopy extends LayerCopy {
 
 const isBroken = ({ image }) => !image.naturalWidth
 
-/** Pixels of the map where a tile of a layer is. */
+/** The pixels of the map at which a tile of a layer lies. */
 function placeOf (layer, { x, y }) {
   const map = layer._map
   const size = layer.getTileSize().x * map.getZoomScale(map.getZoom(), layer._tileZoom)
@@ -181,7 +181,7 @@ function placeOf (layer, { x, y }) {
   return { left: x * size - origin.x, top: y * size - origin.y, size }
 }
 
-/** Edges of tiles are whole pixels: there are no seams. */
+/** Paints tiles. Their edges are whole pixels, so that there are no seams. */
 function paintTiles (context, { left: startX, top: startY, scale }, tiles) {
   const [edgeX, edgeY] = [startX, startY].map(start => pixels => Math.round(start + pixels * scale))
   for (const { image, x, y, share, left, top, size } of tiles) {
@@ -196,18 +196,18 @@ function paintTiles (context, { left: startX, top: startY, scale }, tiles) {
 }
 
 /**
- * A copy of a layer, which is on no map yet.
+ * Creates a copy of a layer, which is on no map yet.
  * @param {any} layer @param {import('../stage.js').Stage} stage @param {Box} box
  */
 export function copyOf (layer, stage, box) {
   const { history, options: { opacity, zIndex } } = layer
   if (!history) {
-    const options = { ...layer.options, live: false, crossOrigin: 'anonymous' } // else no page may read the picture
+    const options = { ...layer.options, live: false, crossOrigin: 'anonymous' } // required to read the picture
     return new PlainCopy(layer, new layer.constructor(layer._link ? stage.db : layer._url, options), box)
   }
   const isOnClock = layer.clock === stage.clock
   const options = { opacity, zIndex, live: false, fade: 0, preload: 0 }
-  const open = more => stage.open(history.doc, { ...options, ...more })
+  const open = extraOptions => stage.open(history.doc, { ...options, ...extraOptions })
   return layer.gl
     ? new VectorCopy(layer, open({ clock: new Clock(), padding: 0 }), box, isOnClock)
     : new ImageCopy(layer, open({ clock: new Clock({ time: NO_TIME }), cacheSize: CACHE }), box, isOnClock)

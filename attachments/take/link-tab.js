@@ -1,4 +1,4 @@
-// The link to the map as it is shown: to copy, to share, as a QR code; in a frame of another page, and in QGIS.
+// The tab with the link to the shown map: to copy, to share, as a QR code, in a frame of another page, and for QGIS.
 import { generate } from 'lean-qr'
 import { qgisLayers } from '../../core/qgis.js'
 import { useCopy } from '../copy.js'
@@ -9,9 +9,9 @@ import { template } from '../store.js'
 import { takeWords as words, words as pageWords } from '../words.js'
 import { frameCode, readEmbedders } from './sharing.js'
 
-const QUIET = 4 // modules around a QR code that stay white
+const QUIET = 4 // white modules around a QR code
 
-/** It is drawn again when the map shows something else. @param {import('./index.js').TabProps} props */
+/** Drawn again after each change of the map. @param {import('./index.js').TabProps} props */
 export function LinkTab ({ page }) {
   const { address, written, stage: { doc, time } } = page
   const link = address()

@@ -1,5 +1,4 @@
-// Makes a file: a button that begins and cancels, the progress, and the result: the file, or what went wrong and what
-// to do.
+// Makes a file: a button that starts and cancels, the progress, and the result: the file, or an error with advice.
 import { html, useEffect, useRef, useState } from '../html.js'
 import { Button, Hint } from '../parts.js'
 import { takeWords as words } from '../words.js'
@@ -10,11 +9,11 @@ import { canLeaveOut, problem } from './errors.js'
  * @typedef {(options: {signal: AbortSignal, isLenient: boolean, onProgress: (done: number, all: number) => void}) =>
  *   Promise<Made>} Make
  *
- * State: what `is` there, and its details.
+ * The state: its name `is`, and its details.
  *   nothing     nothing was made yet, or it was printed
  *   running     done, all: frames
  *   made        blob, name, missing, address: of the file
- *   failed      error; use: what was to be done with the file
+ *   failed      error; use: the function that uses the file
  *   cancelled
  */
 
@@ -76,7 +75,7 @@ export function Making ({ page, label, refusal, make, onRun, print }) {
   </div>`
 }
 
-/** Of every tenth frame only: it is read aloud. */
+/** The progress in words, for every tenth frame only: screen readers read it. */
 function progressOf ({ done, all }) {
   return done ? words.progress({ done: done < 10 ? 1 : done - done % 10, all }) : words.working
 }

@@ -1,19 +1,19 @@
-// The plan of a time-lapse, before any of it is drawn: which changes, how many frames, how long, about how large; and
-// the names of files.
+// Plans a time-lapse before it is drawn: its changes, frames, length and approximate bytes. Also makes the names of
+// files.
 
 export const MAX_FRAMES = 600
 export const MAX_EDGE = 8192 // pixels: browsers draw no larger canvas
-export const MAX_PIXELS = 33e6 // of an image
-export const MAX_FRAME_PIXELS = 4.2e6 // of a frame of a time-lapse
+export const MAX_PIXELS = 33e6 // pixels of an image
+export const MAX_FRAME_PIXELS = 4.2e6 // pixels of a frame of a time-lapse
 export const MIN_EDGE = 160 // pixels: the date does not fit into less
 const [MIN_RATE, MAX_RATE] = [0.5e6, 12e6] // bits a second of a video
-const BITS = 0.5 // of a video, for each pixel of a frame
+const BITS = 0.5 // bits of a video for each pixel of a frame
 const HOLD = 2 // seconds that the last frame stays
 
 /**
  * @typedef {object} Plan
  * @property {string[]} times that are shown, oldest first
- * @property {number} all how many there are
+ * @property {number} all number of times, shown or not
  * @property {{time: string, seconds: number}[]} frames
  * @property {number} seconds
  */
@@ -30,13 +30,13 @@ export function timesOf (changes, range) {
   return isBegun && within[0] !== range.from ? [range.from, ...within] : within
 }
 
-/** A frame for each change. @param {string[]} all @param {number} fps frames a second @returns {Plan} */
-export function planFrames (all, fps) {
-  const times = spread(all, MAX_FRAMES)
+/** A frame for each change. @param {string[]} allTimes @param {number} fps frames a second @returns {Plan} */
+export function planFrames (allTimes, fps) {
+  const times = spread(allTimes, MAX_FRAMES)
   const frames = times.map(time => ({ time, seconds: 1 / fps }))
   const last = frames.at(-1)
   if (last) last.seconds += HOLD
-  return { times, all: all.length, frames, seconds: frames.reduce((sum, { seconds }) => sum + seconds, 0) }
+  return { times, all: allTimes.length, frames, seconds: frames.reduce((sum, { seconds }) => sum + seconds, 0) }
 }
 
 /**
@@ -68,7 +68,7 @@ export function estimate (format, plan, size, { fps, perPixel, changes, tiles })
 }
 
 /**
- * Edges of a video are even numbers of pixels.
+ * Makes the edges even numbers of pixels, as a video needs.
  * @template {{width: number, height: number}} T @param {T} size @returns {T}
  */
 export const even = size => ({ ...size, width: size.width - size.width % 2, height: size.height - size.height % 2 })

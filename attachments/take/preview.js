@@ -1,5 +1,5 @@
-// The picture that the tabs make, drawn small. The same snapshot is drawn large when the button is pressed, so a layer
-// that cannot be drawn is reported before that.
+// The preview of the picture that the tabs make. The button draws the same snapshot in full size, so a layer that
+// cannot be drawn is reported before that.
 import { html, useAnswer, useRef } from '../html.js'
 import { Hint } from '../parts.js'
 import { takeWords as words } from '../words.js'
@@ -16,17 +16,17 @@ import { Snapshot, newContext } from './snapshot.js'
  */
 
 /**
- * The picture of what the map shows.
+ * The picture of the map.
  * @param {import('./index.js').Page} page
  * @param {import('./size.js').Choice} choice
- * @param {{change: number, maxPixels: number, isHeld: boolean}} options isHeld: the picture stays the same for now
+ * @param {{change: number, maxPixels: number, isHeld: boolean}} options isHeld: keeps the present picture
  * @returns {{picture: Picture | undefined, refusal: string | null}} refusal: why nothing can be made, in words
  */
 export function usePicture (page, choice, { change, maxPixels, isHeld }) {
   const { size } = choice
-  const wrong = sizeProblem(size, maxPixels)
+  const sizeFault = sizeProblem(size, maxPixels)
   const key = useRef('')
-  if (!isHeld) key.current = wrong ? '' : [size.width / size.scale, size.height / size.scale, change].join(' ')
+  if (!isHeld) key.current = sizeFault ? '' : [size.width / size.scale, size.height / size.scale, change].join(' ')
   const answer = useAnswer(async signal => {
     const { current } = key
     if (!current) return { key: current }
@@ -37,7 +37,7 @@ export function usePicture (page, choice, { change, maxPixels, isHeld }) {
     }
   }, [key.current])
   const isCurrent = answer?.key === key.current
-  return { picture: answer?.picture, refusal: wrong ?? refusalOf(isCurrent && answer, size, page) }
+  return { picture: answer?.picture, refusal: sizeFault ?? refusalOf(isCurrent && answer, size, page) }
 }
 
 function refusalOf (answer, { width, height }, page) {
@@ -48,7 +48,7 @@ function refusalOf (answer, { width, height }, page) {
     : null
 }
 
-/** Images that do not load are left out here. @returns {Promise<Picture>} */
+/** Draws the preview. Leaves out images that do not load. @returns {Promise<Picture>} */
 async function draw (page, size, signal) {
   const { time } = page.stage
   const snapshot = new Snapshot(page, size, signal)
@@ -59,7 +59,7 @@ async function draw (page, size, signal) {
   return { snapshot, time, canvas: context.canvas, changes: snapshot.changes() }
 }
 
-/** canvas: the one that is shown instead of the picture, while it is drawn on */
+/** canvas: shown instead of the picture while a time-lapse is drawn on it */
 export function Preview ({ page, picture, canvas = picture?.canvas }) {
   const show = node => {
     if (!node || node.firstChild === canvas) return

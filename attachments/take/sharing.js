@@ -1,4 +1,4 @@
-// The HTML of a frame, and which pages may show this one in a frame. No part of it needs a page.
+// The HTML of a frame, and the pages that may show this one in a frame. Pure except for readEmbedders().
 
 const FRAME = { width: 800, height: 500 } // pixels
 
@@ -31,7 +31,7 @@ export async function readEmbedders (link, signal) {
   return embedders(answer.headers.get('content-security-policy'))
 }
 
-/** @param {string | null} policy null: none is sent, and every page may */
+/** @param {string | null} policy null: no policy, so every page may */
 export function embedders (policy) {
   const rules = [...(policy ?? '').matchAll(/(?:^|[;,])\s*frame-ancestors\s+([^;,]*)/gi)]
   const lists = rules.map(([, list]) => list.trim().split(/\s+/))

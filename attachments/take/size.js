@@ -1,4 +1,4 @@
-// How large a picture is. Its middle is that of the map, and everything in it is as large as on the screen.
+// The size of a picture. Its centre is that of the map, and its content has the same size as on the screen.
 import { html, useState } from '../html.js'
 import { Select } from '../parts.js'
 import { takeWords as words } from '../words.js'
@@ -26,9 +26,9 @@ export const Field = ({ label, ...select }) => html`<label><span>${label}</span>
 
 /** @param {{map: L.Map, choice: Choice}} props */
 export function SizePicker ({ map, choice: { name, edges, choose } }) {
-  const textOf = each => {
-    const size = sizeOf(each, edges, map)
-    return each === 'own' ? words.sizes.own : `${words.sizes[each]}: ${size.width} × ${size.height}`
+  const textOf = sizeName => {
+    const size = sizeOf(sizeName, edges, map)
+    return sizeName === 'own' ? words.sizes.own : `${words.sizes[sizeName]}: ${size.width} × ${size.height}`
   }
   const [width, height] = edges
   const edge = (label, value, edgesWith) => html`<input type="number" inputmode="numeric"
@@ -36,7 +36,7 @@ export function SizePicker ({ map, choice: { name, edges, choose } }) {
     onChange=${({ target }) => choose({ edges: edgesWith(Number(target.value)) })} />`
   return html`
     <${Field} label=${words.size} value=${name} onChange=${chosen => choose({ name: chosen })}
-      options=${NAMES.map(each => [each, textOf(each)])} />
+      options=${NAMES.map(sizeName => [sizeName, textOf(sizeName)])} />
     ${name === 'own' && html`<div class="edges">
       ${edge(words.width, width, typed => [typed, height])}
       <span aria-hidden="true">×</span>
@@ -44,10 +44,10 @@ export function SizePicker ({ map, choice: { name, edges, choose } }) {
     </div>`}`
 }
 
-/** What is wrong with a size, in words. @param {Size} size @returns {string | null} */
+/** The fault of a size, in words. @param {Size} size @returns {string | null} */
 export function sizeProblem ({ width, height }, maxPixels) {
-  const isRight = edge => Number.isInteger(edge) && edge >= MIN_EDGE && edge <= MAX_EDGE
-  if (![width, height].every(isRight)) return words.badSize({ least: String(MIN_EDGE), most: String(MAX_EDGE) })
+  const isValid = edge => Number.isInteger(edge) && edge >= MIN_EDGE && edge <= MAX_EDGE
+  if (![width, height].every(isValid)) return words.badSize({ least: String(MIN_EDGE), most: String(MAX_EDGE) })
   return width * height > maxPixels ? words.tooManyPixels(maxPixels / 1e6) : null
 }
 
@@ -60,7 +60,7 @@ function sizeOf (name, edges, map) {
   return scaled({ width, height, scale: 1 }, name === 'small' ? Math.min(1, SMALL / Math.max(width, height)) : scale)
 }
 
-/** The same picture, larger or smaller. @param {Size} size @param {number} factor @returns {Size} */
+/** The size of the same picture, larger or smaller. @param {Size} size @param {number} factor @returns {Size} */
 function scaled ({ width, height, scale }, factor) {
   const edge = length => Math.max(1, Math.round(length * factor))
   return { width: edge(width), height: edge(height), scale: scale * factor }

@@ -1,7 +1,6 @@
-// A picture of what the map shows: its layers of tiles in their order, each with its opacity and the part of the map
-// that it is cut to; in a comparison on two maps, both. It is drawn from a second map, which is not shown: as large as
-// the picture, at the same place, with copies of the layers. So the map of the page and its clock stay as they are, and
-// a snapshot stays the same whatever happens to that map.
+// A picture of the map: its layers of tiles in their order, each with its opacity and clipping; in a comparison on two
+// maps, both maps. It is drawn from a hidden map in the size of the picture, at the same place, with copies of the
+// layers. Therefore the map of the page and its clock do not change, and a snapshot does not change with them.
 //
 //   const snapshot = new Snapshot(page, { width, height, scale }, signal)
 //   await snapshot.ready()
@@ -15,15 +14,15 @@ import { TakeError } from './errors.js'
 import { copyOf } from './layers.js'
 
 /**
- * @typedef {{width: number, height: number, scale: number}} Size pixels, and how many of them one of the page is
+ * @typedef {{width: number, height: number, scale: number}} Size in pixels; scale: of these per pixel of the page
  * @typedef {{dates: {left: number, top: number, time: string | null, names: string[]}[], attribution: string}} Caption
- *   left, top: of the part that a date belongs to, shares of the picture
+ *   left, top: of the part to which a date belongs, as shares of the picture
  * @typedef {{map: import('leaflet').Map, box: import('./layers.js').Box, copies: any[]}} HiddenMap
  */
 
 const WHOLE = { left: 0, top: 0, right: 1, bottom: 1 }
 /** @type {[number, string][]} */
-const DIVIDER = [[5, '#0c1f2a4d'], [3, '#fff']] // pixels of the page and colours, as that of CompareControl
+const DIVIDER = [[5, '#0c1f2a4d'], [3, '#fff']] // pixels of the page and colours, as in CompareControl
 
 export class Snapshot {
   /** @type {HiddenMap[]} */
@@ -59,7 +58,7 @@ export class Snapshot {
     }
   }
 
-  /** Loads what does not change with the time. @param {AbortSignal} signal */
+  /** Prepares all copies of layers. @param {AbortSignal} signal */
   async ready (signal) {
     await Promise.all(this.#copies.map(copy => copy.ready(signal)))
     for (const { isForbidden, title } of this.#copies) {
@@ -67,26 +66,26 @@ export class Snapshot {
     }
   }
 
-  /** When the picture changes with the clock, oldest first. */
+  /** The times at which the picture changes with the clock, oldest first. */
   changes () {
     return uniteChanges(this.#moving.map(({ copy }) => copy.changes())).changes
   }
 
-  /** How many tiles change with the clock. */
+  /** The number of tiles that change with the clock. */
   get tiles () {
     return this.#moving.reduce((sum, { copy }) => sum + (copy.changesByTile()?.length ?? 0), 0)
   }
 
-  /** Pixels of the longest edge that can be drawn. */
+  /** Maximum pixels of an edge that can be drawn. */
   get maxEdge () {
     return Math.min(...this.#copies.map(({ maxEdge = Infinity }) => maxEdge))
   }
 
   /**
-   * Loads what is shown at a time.
+   * Loads the images of a time.
    * @param {string | null} time
-   * @param {{signal: AbortSignal, next?: string | null, isLenient?: boolean}} options next: the time after it, which
-   *   begins to load; isLenient: images that do not load are left out
+   * @param {{signal: AbortSignal, next?: string | null, isLenient?: boolean}} options next: the following time,
+   *   which begins to load; isLenient: images that do not load are left out
    * @returns {Promise<number>} images that were left out
    */
   async load (time, { signal, next, isLenient = false }) {
@@ -97,7 +96,7 @@ export class Snapshot {
     return missing
   }
 
-  /** Paints what was loaded last, as large as the canvas, with the date and the sources. @returns {Caption} */
+  /** Paints the loaded images in the size of the canvas, with the date and the sources. @returns {Caption} */
   paint (context, time) {
     const { width, height } = context.canvas
     const scale = width / this.#size.width
@@ -139,7 +138,7 @@ export class Snapshot {
     return { map: hidden, box, copies }
   }
 
-  /** The layers of tiles that are to be seen, the lowest first. */
+  /** The visible layers of tiles, the lowest first. */
   #layersOf (map) {
     /** @type {any[]} */
     const layers = []
@@ -153,7 +152,7 @@ export class Snapshot {
     return layers.sort((a, b) => (a.options.zIndex ?? 1) - (b.options.zIndex ?? 1))
   }
 
-  /** The part of a picture in which a layer is seen: the handle of a comparison cuts it in the width. */
+  /** The part of a picture that shows a layer. The handle of a comparison divides the width. */
   #boxOf (layer, box) {
     const { control, mode, layer: left } = this.#page.stage.comparison
     if (!control || mode !== 'swipe') return box
@@ -162,7 +161,7 @@ export class Snapshot {
     return layer === this.#page.stage.layer ? { ...box, left: split } : box
   }
 
-  /** Between the two sides of a comparison. */
+  /** Paints the lines between the two sides of a comparison. */
   #paintDividers (context, scale) {
     const { width, height } = context.canvas
     const isInside = share => share > 0 && share < 1
@@ -197,13 +196,13 @@ export class Snapshot {
   }
 }
 
-/** The maps of a picture: one, or two beside each other, or above where it is higher than wide. */
+/** The maps of a picture: one, or two side by side; one above the other if the picture is higher than wide. */
 function viewsOf (map, sideMap, { width, height }) {
   if (!sideMap) return [{ map, box: WHOLE, center: map.getCenter() }]
   const [first, second] = height > width
     ? [{ ...WHOLE, bottom: 0.5 }, { ...WHOLE, top: 0.5 }]
     : [{ ...WHOLE, right: 0.5 }, { ...WHOLE, left: 0.5 }]
-  const center = sideMap.getCenter() // that of the map is below the divider
+  const center = sideMap.getCenter() // the centre of the other map is under the divider
   return [{ map: sideMap, box: first, center }, { map, box: second, center }]
 }
 

@@ -1,4 +1,4 @@
-// A time-lapse of the map: which changes, how fast, in which format; and how long and large it will be.
+// The tab that makes a time-lapse of the map: its changes, rate, format and size, and an estimate of length and bytes.
 import { html, useAnswer, useEffect, useState } from '../html.js'
 import { language, takeWords as words } from '../words.js'
 import { Making } from './making.js'
@@ -18,7 +18,7 @@ export function TimelapseTab ({ page, change }) {
   /** @type {[typeof FORMATS[number], (format: any) => void]} */
   const [format, setFormat] = useState('gif')
   const [fps, setFps] = useState(4)
-  const [period, setPeriod] = useState('range') // while there is one
+  const [period, setPeriod] = useState('range') // if a range is chosen
   const [canvas, setCanvas] = useState(/** @type {HTMLCanvasElement | undefined} */ (undefined))
   const [isRunning, setRunning] = useState(false)
   const choice = useSize(map, 'small')
@@ -70,7 +70,7 @@ export function TimelapseTab ({ page, change }) {
 
 const tilesOf = ({ changes, snapshot }) => ({ changes, tiles: snapshot.tiles })
 
-/** Of a frame as a PNG. */
+/** The bytes per pixel of a frame as a PNG. */
 async function bytesPerPixel (picture) {
   const { canvas } = picture
   return (await toPng(canvas)).size / (canvas.width * canvas.height)
@@ -79,7 +79,7 @@ async function bytesPerPixel (picture) {
 const canWrite = async format => format === 'gif' ||
   await codecOf(format, { width: 640, height: 480 }).catch(() => null) !== null
 
-/** A format that the browser cannot write cannot be chosen, and says why. */
+/** The option of a format. A format that the browser cannot write is disabled, with the reason. */
 function formatOption (name, isWritable) {
   if (isWritable) return [name, words.formats[name]]
   return [name, `${words.formats[name]} (${isSecureContext ? words.notHere : words.needsHttps})`, true]

@@ -1,8 +1,8 @@
 // Write the frames of a time-lapse: as a GIF, in a worker, or as a video with the encoders of the browser. All writers
 // have the same interface:
-//   add(context, seconds)   takes what the canvas shows; resolves when the next frame may be drawn
+//   add(context, seconds)   takes the picture of the canvas; resolves when the next frame may be drawn
 //   end()                   resolves to the file
-//   close()                 ends everything, also before the end
+//   close()                 stops everything, even before the end
 import {
   BufferTarget, CanvasSource, Mp4OutputFormat, Output, WebMOutputFormat, getFirstEncodableVideoCodec
 } from 'mediabunny'
@@ -54,7 +54,7 @@ function nextTask () {
 class GifWriter {
   #address = URL.createObjectURL(new Blob([workerCode], { type: 'text/javascript' }))
   #worker
-  /** @type {Promise<any>} the frame before */
+  /** @type {Promise<any>} the previous frame */
   #last = Promise.resolve()
   /** @type {Promise<never>} rejects when the worker does not run */
   #broken
@@ -106,14 +106,14 @@ class GifWriter {
   }
 }
 
-/** The first codecs are those that the most players know. */
+/** The formats of videos. Codecs that most players support come first. */
 const videos = {
   mp4: { type: 'video/mp4', codecs: ['avc'], make: () => new Mp4OutputFormat({ fastStart: 'in-memory' }) },
   webm: { type: 'video/webm', codecs: ['vp9', 'vp8', 'av1'], make: () => new WebMOutputFormat() }
 }
 
 /**
- * The codec that this browser writes such a video with.
+ * The codec with which this browser writes a video.
  * @param {'mp4' | 'webm'} format @param {{width: number, height: number}} size
  * @returns {Promise<string | null>} null: it cannot
  */
@@ -143,9 +143,9 @@ class VideoWriter {
     return this
   }
 
-  /** A long frame is written several times: not every player knows frames of different lengths. */
+  /** Writes a long frame several times: not every player supports frames of different lengths. */
   async add (context, seconds) {
-    for (let left = Math.max(1, Math.round(seconds * this.#fps)); left > 0; left--) {
+    for (let repeats = Math.max(1, Math.round(seconds * this.#fps)); repeats > 0; repeats--) {
       await this.#source.add(this.#frames++ / this.#fps, 1 / this.#fps)
     }
   }

@@ -4,7 +4,7 @@ import { FeatureDiff, unzipTile } from '../../core/features.js'
 const SOURCE = 'tilecouch-differences'
 const byZoom = (far, near) => ['interpolate', ['linear'], ['zoom'], 12, far, 16, near]
 const WIDTHS = { lines: byZoom(1, 3), casings: byZoom(2.5, 6) } // pixels
-const MOST = 20000 // features that are compared: more could not be told apart on a screen
+const MOST = 20000 // maximum features to compare: more are not distinguishable on a screen
 
 /** @typedef {{features: any[], counts: Map<string, Record<'added' | 'removed' | 'changed', number>>}} Differing
  *   counts: by source layer */
@@ -36,7 +36,7 @@ export class Differences {
     return { features, counts }
   }
 
-  /** Marks features on the map, instead of those that are marked. @param {any[]} features */
+  /** Marks features on the map instead of the present ones. @param {any[]} features */
   show (features) {
     const { gl } = this.#layer
     if (!gl) return

@@ -1,4 +1,4 @@
-// The features of a vector layer in words: those at a place, and those that differ between two times.
+// Lists of features of a vector layer: the features at a place, and the features that differ between two times.
 import { download } from '../dom.js'
 import { count } from '../format.js'
 import { html, useAnswer, useEffect } from '../html.js'
@@ -27,7 +27,7 @@ function Feature ({ feature, isOpen }) {
 
 /**
  * Counts the features that differ between two times, marks them on the map and saves them.
- * changes: those of the view; the features are compared again when they are others
+ * changes: of the view; the features are compared again when they change
  */
 export function FeatureDifferences ({ layer, from, to, changes, isMarked }) {
   const compare = signal => layer.differences(from, to, signal).catch(error => ({ error }))

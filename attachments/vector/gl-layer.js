@@ -1,12 +1,12 @@
-// A map of MapLibre as a layer of Leaflet's: it lies in the pane of tiles, shows the same place, and takes no input.
+// A map of MapLibre as a layer of Leaflet: it lies in the pane of tiles, shows the same place, and takes no input.
 import L from 'leaflet'
 import { Map as GlMap } from 'maplibre-gl'
 
-const PADDING = 0.15 // of the size of the map, drawn around it: a drag shows what is there already
-const MAX_EDGE = 8192 // pixels: large screens, and pictures that are made of the map
+const PADDING = 0.15 // share of the size of the map that is drawn around it, for drags
+const MAX_EDGE = 8192 // pixels: for large screens, and for pictures of the map
 const GL_ZOOM = -1 // a world of 512 pixels is zoom 0
 
-/** Both maps let a place be anywhere: Leaflet says where. */
+/** MapLibre accepts every place: Leaflet limits it. */
 const unconstrained = (center, zoom) => ({ center, zoom })
 
 export class GlLayer extends L.Renderer {
@@ -78,7 +78,7 @@ export class GlLayer extends L.Renderer {
     this.gl.redraw() // in the frame in which the element moves
   }
 
-  // while it is dragged nothing is drawn, as long as what is around the map is enough
+  // during a drag nothing is drawn, as long as the padding around the map is enough
   _onDrag () {
     if (this._zoom !== this._map.getZoom()) return
     const min = this._map.containerPointToLayerPoint([0, 0])

@@ -1,5 +1,4 @@
-// A second map that is not shown. Pictures are drawn from it, so that the map of the page and its clock stay as they
-// are.
+// A hidden second map. Pictures are drawn from it, so that the map of the page and its clock do not change.
 import L from 'leaflet'
 import { element } from '../../client/timeline/dom.js'
 

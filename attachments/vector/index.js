@@ -1,5 +1,5 @@
-// Layers of vector tiles on the map: MapLibre draws them inside of Leaflet's map. A bundle of its own, which the page
-// loads when the first such layer is opened.
+// Layers of vector tiles: MapLibre draws them inside of Leaflet's map. This is a separate bundle, which the page loads
+// when the first such layer is opened.
 import { setWorkerUrl } from 'maplibre-gl'
 import worker from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker'
 

@@ -3,7 +3,7 @@ import { Clock } from '../../client/engine/clock.js'
 import { wait } from '../../client/source/wait.js'
 import { closeHiddenMap, openHiddenMap } from './hidden-map.js'
 
-const POLL = 20 // milliseconds between two looks at the copy while it is being drawn
+const POLL = 20 // milliseconds between two checks of the copy while it is being drawn
 
 export class VectorPictures {
   #size

@@ -1,4 +1,4 @@
-// What lies under the pointer, beside it: the uppermost feature with its attributes.
+// A tooltip beside the pointer: the uppermost feature under it, with its attributes.
 import L from 'leaflet'
 import { element } from '../../client/timeline/dom.js'
 
@@ -17,11 +17,11 @@ export class Pointer {
     this.#layer = layer
   }
 
-  /** @param {AbortSignal} signal ends it */
+  /** @param {AbortSignal} signal stops it */
   follow (map, signal) {
     const look = ({ latlng, originalEvent }) => {
       cancelAnimationFrame(this.#frame)
-      // fingers cover what they point at: for them there is the card
+      // a finger would cover the tooltip: the card has the same attributes
       if (originalEvent.pointerType === 'touch' || matchMedia('(hover: none)').matches) return
       this.#frame = requestAnimationFrame(() => this.#show(map, latlng))
     }

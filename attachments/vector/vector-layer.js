@@ -1,5 +1,5 @@
-// A vector layer as of any time, with what HistoryLayer has for Leaflet: the time engine, drawn by MapLibre in the
-// style of the layer.
+// A vector layer as of any time, with the interface of Leaflet's HistoryLayer. MapLibre draws it in the style of the
+// layer.
 import L from 'leaflet'
 import { HistoryEngine } from '../../client/engine/history-engine.js'
 import { leafletOptions } from '../../client/leaflet/layer-options.js'
@@ -14,8 +14,8 @@ import { GlLayer } from './gl-layer.js'
 import { Pointer, nameOf } from './pointer.js'
 
 const FORWARDED = 'timechange timeload changes extent layerload storeerror storeback tileerror tileload'
-const REACH = 4 // pixels around the pointer in which a line or a point is meant
-const MOST = 20 // features that are told of one place
+const REACH = 4 // pixels around a place in which features are found
+const MOST = 20 // maximum features of one place
 
 export class VectorLayer extends GlLayer {
   #layer
@@ -74,10 +74,10 @@ export class VectorLayer extends GlLayer {
 
   /** Whether nothing is drawn in view. */
   isEmpty () {
-    return !this.gl?.queryRenderedFeatures({ layers: this.#ownLayers }).length
+    return !this.gl?.queryRenderedFeatures({ layers: this.#addedLayerIds }).length
   }
 
-  /** Whether all of the present time is drawn. It is drawn now, also in a tab in the background. */
+  /** Whether the present time is drawn completely. Draws it now, even in a background tab. */
   isDrawn () {
     let isIdle = false
     const onIdle = () => { isIdle = true }
@@ -111,7 +111,7 @@ export class VectorLayer extends GlLayer {
   }
 
   /**
-   * What is drawn at a place, the uppermost first, each feature once.
+   * The features that are drawn at a place, the uppermost first, each feature once.
    * @param {L.LatLngExpression} place
    * @returns {{id: number | undefined, sourceLayer: string, properties: Record<string, any>}[]}
    */
@@ -120,12 +120,12 @@ export class VectorLayer extends GlLayer {
     const { lat, lng } = L.latLng(place)
     const { x, y } = this.gl.project([lng, lat])
     const box = [[x - REACH, y - REACH], [x + REACH, y + REACH]]
-    const found = new Map()
-    for (const { id, sourceLayer, properties } of this.gl.queryRenderedFeatures(box, { layers: this.#ownLayers })) {
+    const featuresByKey = new Map()
+    for (const { id, sourceLayer, properties } of this.gl.queryRenderedFeatures(box, { layers: this.#addedLayerIds })) {
       const key = JSON.stringify([sourceLayer, id, properties])
-      if (found.size < MOST && !found.has(key)) found.set(key, { id, sourceLayer, properties })
+      if (featuresByKey.size < MOST && !featuresByKey.has(key)) featuresByKey.set(key, { id, sourceLayer, properties })
     }
-    return [...found.values()]
+    return [...featuresByKey.values()]
   }
 
   /**
@@ -135,7 +135,7 @@ export class VectorLayer extends GlLayer {
   namesInView () {
     if (!this.gl?.getSource(this.#layer.sourceId)) return []
     const view = this._map.getBounds()
-    const sourceLayers = new Set(this.#ownLayers.map(id => this.gl.getLayer(id).sourceLayer).filter(Boolean))
+    const sourceLayers = new Set(this.#addedLayerIds.map(id => this.gl.getLayer(id).sourceLayer).filter(Boolean))
     const places = new Map()
     for (const sourceLayer of sourceLayers) {
       for (const feature of this.gl.querySourceFeatures(this.#layer.sourceId, { sourceLayer })) {
@@ -156,7 +156,7 @@ export class VectorLayer extends GlLayer {
     return this.#differences.between(from, to, signal)
   }
 
-  /** Marks features on the map, instead of those that are marked. @param {any[]} features GeoJSON */
+  /** Marks features on the map instead of the present ones. @param {any[]} features GeoJSON */
   mark (features) {
     this.#differences.show(features)
   }
@@ -166,7 +166,7 @@ export class VectorLayer extends GlLayer {
     return this.#dark.matches
   }
 
-  get #ownLayers () {
+  get #addedLayerIds () {
     return this.#layer.layerIds.filter(id => this.gl.getLayer(id))
   }
 
@@ -175,9 +175,9 @@ export class VectorLayer extends GlLayer {
     return { ...(sprite && { sprite }), ...(glyphs && { glyphs }) }
   }
 
-  /** The page is dark now, or light: so is the default style. */
+  /** Reads the style for the dark or light scheme of the page. */
   async #restyle () {
-    Object.assign(this.#style, await readStyle(this.#doc)) // layers that are opened later have it, too
+    Object.assign(this.#style, await readStyle(this.#doc)) // layers that are opened later share it
     for (const { id, paint = {} } of this.gl ? this.#style.layers : []) {
       if (!this.gl.getLayer(id)) continue
       for (const [property, value] of Object.entries(paint)) this.gl.setPaintProperty(id, property, value)
@@ -193,7 +193,7 @@ function middleOf ({ coordinates }) {
   return Array.isArray(part[0]) ? part[part.length >> 1] : part
 }
 
-// getTime, changes, preload and the others, as HistoryLayer of Leaflet has them
+// getTime, changes, preload and the other methods of Leaflet's HistoryLayer
 delegate(VectorLayer, HistoryEngine, 'history')
 
 /** @typedef {{layers: any[], sprite?: string, glyphs?: string}} LayerStyle layers of the style, for one source */
@@ -205,12 +205,12 @@ export async function readStyle (doc) {
   const style = await ask(address).catch(() => defaultStyle(doc, { theme })) // without a network
   if (!style) return { layers: [] }
   const { sources, layers, sprite, glyphs } = style
-  const isOwn = ({ source }) => {
+  const isOfLayer = ({ source }) => {
     const { url = '', tiles: [tile = ''] = [] } = sources[source] ?? {}
     return source === doc.layer || [url, tile].some(text => layerIn(text) === doc.layer)
   }
-  const whole = text => typeof text === 'string' && text ? unescaped(new URL(text, address).href) : undefined
-  return { layers: layers.filter(isOwn), sprite: whole(sprite), glyphs: whole(glyphs) }
+  const absolute = text => typeof text === 'string' && text ? unescaped(new URL(text, address).href) : undefined
+  return { layers: layers.filter(isOfLayer), sprite: absolute(sprite), glyphs: absolute(glyphs) }
 }
 
 /** `…/LAYER@TIME.json`, `couch://LAYER/{z}/{x}/{y}.pbf` → LAYER */

@@ -1,5 +1,5 @@
-// The section "Access": who may read and write, what a stranger sees, tokens for private layers, and the link to the
-// activity.
+// The section "Access": who may read and write, what an anonymous visitor sees, tokens for private layers, and the link
+// to the activity.
 import { faultsOf, rightsOf } from '../../../core/access.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { useApp, useDocs } from '../app.js'
@@ -12,15 +12,15 @@ export function Access () {
   const app = useApp()
   const { couch } = app
   const docs = useDocs('layer', 'activity')
-  /** Ends the last look of a stranger: its answer would be older than what is known by now. */
+  /** Aborts the last look as a stranger, whose answer would be outdated. */
   const outdateLook = useRef(() => {})
-  /** The last change, or the one that is under way. */
+  /** The last change, which may be running. */
   const turn = useRef(Promise.resolve(true))
   const [security, setSecurity] = useState(/** @type {any} */ (undefined))
   const [validation, setValidation] = useState(/** @type {string | undefined} */ (undefined))
   const [seen, setSeen] = useState(/** @type {any} */ (undefined))
   const [problem, setProblem] = useState('')
-  /** The notes as of which all was read; null before the first time. */
+  /** The recorded changes at the last read; null before the first read. */
   const [readNotes, setReadNotes] = useState(/** @type {string | undefined | null} */ (null))
   const notes = accessNotes(docs)
   const layers = docs.all('layer').map(({ layer }) => layer)
@@ -39,8 +39,8 @@ export function Access () {
   }
 
   /**
-   * The rights themselves are in no feed: they are read when somebody has noted a change of them. What was read while
-   * this page changed them may be of the time before, and is read again.
+   * Reads the rights. They are in no feed, so they are read when a change of them was recorded. If this page changed
+   * them during the read, they are read again.
    */
   async function read (signal) {
     try {
@@ -71,7 +71,7 @@ export function Access () {
   }, [notes])
   useEffect(() => { if (readNotes !== null) look() }, [layers.join()])
 
-  /** One change after the other. */
+  /** Changes the rights, one change after the other. */
   function change (wish) {
     turn.current = turn.current.then(async () => {
       const isDone = await changeRights(app, wish, showSecurity)
@@ -94,8 +94,8 @@ export function Access () {
 }
 
 /**
- * Which changes of access have been noted; undefined while notes are not known. The newest one does not say it: who
- * noted a change may have a slow clock.
+ * The ids of all recorded changes of access; undefined until they are read. The newest one is not enough: its writer
+ * may have a slow clock.
  * @returns {string | undefined}
  */
 function accessNotes (docs) {
@@ -103,9 +103,9 @@ function accessNotes (docs) {
   return docs.all('activity').filter(({ what }) => what === 'access').map(({ _id }) => _id).sort().join()
 }
 
-/** The function that judges writes: without one everybody who may read may write. */
+/** Which function validates writes. Without one, everybody who may read may write. */
 async function readValidation (couch, signal) {
-  const judges = (await couch.designs(signal)).filter(doc => typeof doc.validate_doc_update === 'string')
-  if (judges.some(({ _id }) => _id === '_design/tiles')) return 'ours'
-  return judges.length ? 'another' : 'none'
+  const validators = (await couch.designs(signal)).filter(doc => typeof doc.validate_doc_update === 'string')
+  if (validators.some(({ _id }) => _id === '_design/tiles')) return 'ours'
+  return validators.length ? 'another' : 'none'
 }

@@ -1,4 +1,4 @@
-// Who may read and write: in sentences, with what is wrong, and lists to change.
+// Shows who may read and write, in sentences and with faults, and lists to change the rights.
 import { isUntouched, rightsOf, withRights, WRITER_ROLE } from '../../../core/access.js'
 import { focusAfterAnswer } from '../../dom.js'
 import { html, useEffect, useRef, useState, useSubmit } from '../../html.js'
@@ -11,14 +11,14 @@ import { texts } from '../words.js'
 import { fieldsBetween, record } from '../edit.js'
 
 const words = texts.access
-const SHOWN = 100 // of a list at once
+const SHOWN = 100 // entries of a list at once
 
 /**
- * Changes the rights of the store. `_security` has no revisions: it is read again just before it is written, only our
- * part of it changes, and what somebody else has changed since it was shown is asked about first.
+ * Changes the rights of the store. `_security` has no revisions: it is read again just before it is written, and only
+ * our part of it changes. If another user has changed it since it was shown, the page asks first.
  * @typedef {(rights: import('../../../core/access.js').Rights) =>
- *   import('../../../core/access.js').Wanted} Wish what is wanted, from the rights as they are now
- * @param {import('../app.js').App} app @param {Wish} wish @param {(security: any) => void} show what was read
+ *   import('../../../core/access.js').Wanted} Wish makes the new rights from the present ones
+ * @param {import('../app.js').App} app @param {Wish} wish @param {(security: any) => void} show
  * @returns {Promise<boolean>} whether it was done
  */
 export async function changeRights (app, wish, show) {
@@ -55,10 +55,10 @@ export function Rights ({ security, facts, faults, change }) {
   const writing = ownWriters ? nobodyWrites ? 'admins' : 'own' : 'role'
   const reading = isPublic ? 'public' : isUntouched(security) ? 'untouched' : 'closed'
 
-  /** Adds to a list, or removes from it, whatever else is in it by now. */
+  /** Adds an entry to a list or removes it, even if the list has changed meanwhile. */
   const changeGroup = field => (kind, name, isAdded) => change(rights => {
-    const rest = rights[field][kind].filter(each => each !== name)
-    return { [field]: { ...rights[field], [kind]: isAdded ? [...rest, name] : rest } }
+    const names = rights[field][kind].filter(entry => entry !== name)
+    return { [field]: { ...rights[field], [kind]: isAdded ? [...names, name] : names } }
   })
 
   const confirmAdmin = (kind, name) => {
@@ -67,10 +67,10 @@ export function Rights ({ security, facts, faults, change }) {
     return confirm({ head: head(name), text: isSelf ? self : lead, action, isDanger: true })
   }
 
-  async function turn () {
+  async function toggle () {
     const { head, lead: text, action } = isPublic ? words.close : words.open
     if (!await confirm({ head, text, action })) return
-    // who may write goes on reading
+    // writers keep reading
     if (isPublic) change(rights => ({ public: false, readers: rights.ownWriters ? {} : rights.writers }))
     else change(() => ({ public: true }))
   }
@@ -87,7 +87,7 @@ export function Rights ({ security, facts, faults, change }) {
     </div>
     <div class="row">
       ${isPublic || validation !== 'none'
-        ? html`<${Button} onClick=${turn}>${isPublic ? words.close.action : words.open.action}<//>`
+        ? html`<${Button} onClick=${toggle}>${isPublic ? words.close.action : words.open.action}<//>`
         : html`<${Hint}>${words.open.refused}<//>`}
     </div>
     <${Group} field="readers" group=${isPublic ? null : facts.readers} change=${changeGroup('readers')}
@@ -100,43 +100,45 @@ export function Rights ({ security, facts, faults, change }) {
 }
 
 /**
- * A list of users and roles, to add to and to remove from. group: null where there is no list; whyNot: why somebody
- * cannot be removed here; confirm: asks before somebody is removed
+ * A list of users and roles, to add to and to remove from. group: null where there is no list; whyNot: why an entry
+ * cannot be removed here; confirm: asks before an entry is removed
  */
-function Group ({ field, group, change, whyNot = () => '', confirm: isMeant = async () => true }) {
+function Group ({ field, group, change, whyNot = () => '', confirm: confirmRemoval = async () => true }) {
   const groupWords = words.groups[field]
   const [kind, setKind] = useState('names')
   const [name, setName] = useState('')
   const input = useRef(/** @type {HTMLInputElement | null} */ (null))
   const isRemoved = useRef(false)
-  const all = group ? [...group.names.map(each => ['names', each]), ...group.roles.map(each => ['roles', each])] : []
+  const list = group
+    ? [...group.names.map(user => ['names', user]), ...group.roles.map(role => ['roles', role])]
+    : []
 
-  // what had the focus is gone
+  // the focused button was removed
   useEffect(() => {
     if (isRemoved.current) focusAfterAnswer(null, input.current)
     isRemoved.current = false
-  }, [all.length])
+  }, [list.length])
 
   const { submit: add, busy } = useSubmit(async () => {
     const value = name.trim()
     if (!value || value === '_admin') return
-    // somebody may have typed the next one meanwhile
+    // the user may have typed the next one meanwhile
     if (await change(kind, value, true)) setName(latest => latest === name ? '' : latest)
     focusAfterAnswer(input.current?.form, input.current)
   })
 
   async function remove (type, value) {
-    if (!await isMeant(type, value)) return
+    if (!await confirmRemoval(type, value)) return
     isRemoved.current = true
     await change(type, value, false)
   }
 
-  const noneText = all.length ? '' : groupWords.none
-  const hint = !group ? words.groups.everybody : all.length > SHOWN ? words.groups.more(all.length - SHOWN) : noneText
+  const none = list.length ? '' : groupWords.none
+  const hint = !group ? words.groups.everybody : list.length > SHOWN ? words.groups.more(list.length - SHOWN) : none
   return html`<div class="group" role="group" aria-label=${groupWords.name}>
     <h4>${groupWords.name}</h4>
-    ${all.length > 0 && html`<ul class="chips" aria-label=${groupWords.name}>
-      ${all.slice(0, SHOWN).map(([type, value]) => html`<${Chip} key=${`${type} ${value}`}
+    ${list.length > 0 && html`<ul class="chips" aria-label=${groupWords.name}>
+      ${list.slice(0, SHOWN).map(([type, value]) => html`<${Chip} key=${`${type} ${value}`}
         ...${{ type, value, why: whyNot(type, value), label: groupWords.remove(value) }}
         remove=${() => remove(type, value)} />`)}
     </ul>`}

@@ -1,4 +1,4 @@
-// What somebody sees who has no name: asked for without the session of this browser. Nothing is written.
+// Shows what an anonymous visitor can read. Requests are sent without the session of this browser. Nothing is written.
 import { html } from '../../html.js'
 import { ask } from '../../requests.js'
 import { Button, Hint } from '../../parts.js'
@@ -7,20 +7,20 @@ import { texts } from '../words.js'
 
 const words = texts.access.stranger
 const MOST = 1000 // layers
-const NAMED = 20 // of them at once
+const NAMED = 20 // layers named at once
 
 /**
  * @typedef {'reads' | 'nothing' | 'unknown'} Outcome
  * @typedef {{isAdmin: boolean, database: Outcome, documents: Outcome, designs: Outcome,
- *   map: Outcome, layers: string[] | null, all: number}} Seen layers: null where none can be listed; all: how many
- *   there are
+ *   map: Outcome, layers: string[] | null, all: number}} Seen layers: null where none can be listed; all: number
+ *   of layers
  */
 
 /**
- * @param {import('../couch.js').Couch} couch @param {string[]} known layers @param {AbortSignal} signal
+ * @param {import('../couch.js').Couch} couch @param {string[]} knownLayers @param {AbortSignal} signal
  * @returns {Promise<Seen>}
  */
-export async function askAsStranger (couch, known, signal) {
+export async function askAsStranger (couch, knownLayers, signal) {
   const { db } = couch
   const listing = `${db}/_all_docs?startkey=%22layer%3A%22&endkey=%22layer%3B%22&limit=${MOST}`
   const [session, database, documents, designs, listed] = await Promise.all([
@@ -29,10 +29,10 @@ export async function askAsStranger (couch, known, signal) {
   ])
   const rows = listed.outcome === 'reads' && Array.isArray(listed.answer?.rows) ? listed.answer.rows : null
   const layers = rows && rows.map(({ id }) => String(id).slice('layer:'.length))
-  const one = layers?.[0] ?? known[0]
-  const map = one === undefined
+  const layer = layers?.[0] ?? knownLayers[0]
+  const map = layer === undefined
     ? { outcome: /** @type {Outcome} */ ('unknown') }
-    : await look(`${db}/_design/tiles/_rewrite/${encodeURIComponent(one)}.json`, signal)
+    : await look(`${db}/_design/tiles/_rewrite/${encodeURIComponent(layer)}.json`, signal)
   return {
     isAdmin: Boolean(session.answer?.userCtx?.roles?.includes?.('_admin')),
     database: database.outcome,
@@ -40,7 +40,7 @@ export async function askAsStranger (couch, known, signal) {
     designs: designs.outcome,
     map: map.outcome,
     layers,
-    all: Math.max(known.length, layers?.length ?? 0)
+    all: Math.max(knownLayers.length, layers?.length ?? 0)
   }
 }
 
@@ -54,7 +54,7 @@ async function look (url, signal) {
   }
 }
 
-/** seen: undefined until somebody has asked; again: asks again */
+/** seen: undefined before the first look; again: looks again */
 export function Stranger ({ seen, faults, again }) {
   const mayWrite = faults.some(({ code }) => /^EVERYBODY_/.test(code))
   return html`<section class="card stranger">
@@ -62,11 +62,11 @@ export function Stranger ({ seen, faults, again }) {
     <${Hint}>${words.lead}<//>
     ${seen && html`
       <dl class="seen">
-        <${Line} name=${words.database}><${Found} outcome=${seen.database} /><//>
-        <${Line} name=${words.layers}><${FoundLayers} ...${seen} /><//>
-        <${Line} name=${words.map}><${Found} outcome=${seen.map} /><//>
-        <${Line} name=${words.documents}><${Found} outcome=${seen.documents} /><//>
-        <${Line} name=${words.designs}><${Found} outcome=${seen.designs} /><//>
+        <${Line} name=${words.database}><${OutcomeState} outcome=${seen.database} /><//>
+        <${Line} name=${words.layers}><${LayersState} ...${seen} /><//>
+        <${Line} name=${words.map}><${OutcomeState} outcome=${seen.map} /><//>
+        <${Line} name=${words.documents}><${OutcomeState} outcome=${seen.documents} /><//>
+        <${Line} name=${words.designs}><${OutcomeState} outcome=${seen.designs} /><//>
         <${Line} name=${words.writes}>
           <${State} kind=${mayWrite ? 'bad' : 'good'}>${mayWrite ? words.mayWrite : words.mayNot}<//>
         <//>
@@ -77,12 +77,12 @@ export function Stranger ({ seen, faults, again }) {
 
 const Line = ({ name, children }) => html`<div><dt>${name}</dt><dd>${children}</dd></div>`
 
-const Found = ({ outcome }) => html`<${State}>${words.outcomes[outcome]}<//>`
+const OutcomeState = ({ outcome }) => html`<${State}>${words.outcomes[outcome]}<//>`
 
-function FoundLayers ({ layers, all }) {
-  if (!layers) return html`<${Found} outcome="nothing" />`
-  const named = layers.slice(0, NAMED).join(', ')
+function LayersState ({ layers, all }) {
+  if (!layers) return html`<${OutcomeState} outcome="nothing" />`
+  const names = layers.slice(0, NAMED).join(', ')
   return html`
     ${words.some({ number: layers.length, all })}
-    ${named && html`<small>${layers.length > NAMED ? `${named} …` : named}</small>`}`
+    ${names && html`<small>${layers.length > NAMED ? `${names} …` : names}</small>`}`
 }

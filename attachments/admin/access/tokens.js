@@ -1,4 +1,4 @@
-// Tokens for private layers: a list, a form, and the new one, which is shown once. The store keeps its hash only.
+// Tokens for private layers: a list, a form, and the new token, which is shown once. The store keeps only its hash.
 import { hashOf, isPattern, newToken, tokenDefaults, tokenId, tokenState, tokenText } from '../../../core/tokens.js'
 import { time } from '../../format.js'
 import { html, useRef, useState, useSubmit } from '../../html.js'
@@ -25,11 +25,11 @@ export function Tokens () {
   const { couch } = useApp()
   const docs = useDocs('token')
   const [made, setMade] = useState(/** @type {Made | null} */ (null))
-  const all = docs.all('token').sort((a, b) => `${b.created}`.localeCompare(`${a.created}`))
+  const tokens = docs.all('token').sort((a, b) => `${b.created}`.localeCompare(`${a.created}`))
   const stateOf = doc => tokenState(doc, couch.now())
   return html`<${Card} name="tokens" head=${words.head}>
     <${Hint}>${words.lead}<//>
-    <${Table} title=${words.head} rows=${all} none=${words.none} keyOf=${({ _id }) => _id} columns=${[
+    <${Table} title=${words.head} rows=${tokens} none=${words.none} keyOf=${({ _id }) => _id} columns=${[
       { label: words.name, isHead: true, cell: ({ title, _id }) => title || _id.slice('token:'.length) },
       { label: words.layers, cell: ({ layers }) => Array.isArray(layers) ? layers.join(', ') : '' },
       { label: words.until, cell: ({ until }) => until ? time(until) : words.always },
@@ -61,7 +61,7 @@ function Form ({ onMade }) {
     const sent = [title, layers, lasts].map(({ value }) => value)
     try {
       onMade(await makeToken(app, title.value.trim(), patterns, Number(lasts.value)))
-      // somebody may have typed the next one meanwhile
+      // the user may have typed the next one meanwhile
       if (same([title, layers, lasts].map(({ value }) => value), sent)) form.current.reset()
     } catch (error) {
       app.say(texts.failed(error.message), true)
@@ -110,12 +110,12 @@ async function makeToken (app, title, layers, days) {
   return { text: tokenText(id, secret), layers }
 }
 
-/** Shown once: nobody can read it again. */
+/** Shows a new token. It cannot be read again. */
 function NewToken ({ text, layers, hide }) {
-  const plain = layers.find(each => !/[!*]/.test(each)) ?? 'LAYER'
+  const layer = layers.find(pattern => !/[!*]/.test(pattern)) ?? 'LAYER'
   const lines = [
     [words.token, text],
-    [words.tiles, `${GATEWAY}${plain}/{z}/{x}/{y}.png?token=${text}`],
+    [words.tiles, `${GATEWAY}${layer}/{z}/{x}/{y}.png?token=${text}`],
     [words.viewer, `${GATEWAY}?token=${text}`]
   ]
   return html`<div class="done">
@@ -129,7 +129,7 @@ function NewToken ({ text, layers, hide }) {
   </div>`
 }
 
-/** Revokes a token that is valid; of another one, removes the line. */
+/** A button that revokes a valid token, or removes another one. */
 function End ({ doc: { _id: id, title }, isValid }) {
   const app = useApp()
   const { couch, docs, say } = app

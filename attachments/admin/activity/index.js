@@ -1,4 +1,4 @@
-// Activity: who changed what and when, the newest first, and how long that is kept.
+// The page "Activity": who changed what and when, the newest first, and for how many days activity is kept.
 import { activityDays, activityDefaults, keptFrom } from '../../../core/activity.js'
 import { STORE_ID, isLayer } from '../../../core/ids.js'
 import { isExactTime } from '../../../core/times.js'
@@ -11,13 +11,13 @@ import { Clash, record, save } from '../edit.js'
 import { Card, Filters, State, hasChoices, valuesOf } from '../parts.js'
 import { texts } from '../words.js'
 
-const ROWS = 40 // at once; a button shows as many more
-const FIELDS = 12 // of one change; the others are counted
+const ROWS = 40 // entries at once; a button shows as many more
+const FIELDS = 12 // fields of one change that are shown; the others are counted
 const MOST = 160 // characters of a value that are shown
 const SECONDS = /^(ttl|expires)$/ // fields whose numbers are seconds
-const BATCHES = 20 // of old activity that are removed while the section is open
-const LEAST = 30 // days, and
-const MOST_DAYS = 36_500 // days: see core/settings.js
+const BATCHES = 20 // batches of old activity to remove while the section is open
+const LEAST = 30 // days: see core/settings.js
+const MOST_DAYS = 36_500 // days
 
 const words = texts.activity
 const { keep: keepWords } = words
@@ -34,14 +34,14 @@ export function Activity ({ place }) {
   useEffect(() => setChoices(before => ({ ...before, layer: ofPlace })), [ofPlace])
 
   const from = keptFrom(docs.get(STORE_ID), couch.now())
-  const all = docs.all('activity').filter(({ at }) => at >= from).sort(newestFirst)
-  const shownDocs = all.filter(doc => hasChoices(doc, choices))
-  const shownText = !all.length ? words.none : !shownDocs.length ? words.noMatch : words.found(shownDocs.length)
+  const keptDocs = docs.all('activity').filter(({ at }) => at >= from).sort(newestFirst)
+  const shownDocs = keptDocs.filter(doc => hasChoices(doc, choices))
+  const shownText = !keptDocs.length ? words.none : !shownDocs.length ? words.noMatch : words.found(shownDocs.length)
   return html`<div class="activity-section" aria-busy=${isRead ? null : 'true'}>
     <p class="path"><a href="#access">${texts.sections.access}</a></p>
     <h2>${texts.sections.activity}</h2>
     <p class="hint lead">${words.lead}</p>
-    <${Filters} label=${words.filter} selects=${selectsOf(all, choices)}
+    <${Filters} label=${words.filter} selects=${selectsOf(keptDocs, choices)}
       onChoose=${(field, value) => setChoices({ ...choices, [field]: value })} />
     <p class="hint" role="status">${isRead ? shownText : words.reading}</p>
     <div class="activity">
@@ -54,9 +54,9 @@ export function Activity ({ place }) {
   </div>`
 }
 
-const newestFirst = (one, other) => {
-  if (one.at !== other.at) return one.at < other.at ? 1 : -1
-  return one._id < other._id ? 1 : -1
+const newestFirst = (a, b) => {
+  if (a.at !== b.at) return a.at < b.at ? 1 : -1
+  return a._id < b._id ? 1 : -1
 }
 
 function selectsOf (docs, choices) {
@@ -100,7 +100,7 @@ function Row ({ doc }) {
   </li>`
 }
 
-/** What was changed, as links to where it is. */
+/** The changed thing, with links to it. */
 function Subject ({ doc: { what, layer, edition, name } }) {
   const kind = words.what[what] ?? String(what)
   if (what === 'access' && !name) return html`<a href="#access">${kind}</a>`
@@ -113,12 +113,12 @@ function Subject ({ doc: { what, layer, edition, name } }) {
     ${name && html`${' '}${what === 'access' ? html`<a href="#access">${name}</a>` : name}`}`
 }
 
-/** The name of a field; one that has no name here is told as it is. @param {string} field */
+/** The label of a field, or its name if it has no label. @param {string} field */
 const labelOf = field => Object.hasOwn(words.fields, field)
   ? words.fields[field]
   : Object.hasOwn(texts.layers.labels, field) ? texts.layers.labels[field] : field
 
-/** `Streets → Roads`; a value alone where there was none before. @param {{before?: any, after?: any}} change */
+/** `Streets → Roads`; the new value alone if there was none before. @param {{before?: any, after?: any}} change */
 function changeText (field, { before, after }) {
   const [old, now] = [before, after].map(value => textOf(field, value))
   if (before === undefined || before === null) return now
@@ -136,18 +136,18 @@ function wordsOf (field, value) {
   if (typeof value === 'boolean') return value ? words.yes : words.no
   if (typeof value === 'number') return SECONDS.test(field) ? words.seconds(value) : count(value)
   if (typeof value === 'string') return isExactTime(value) ? time(value) : value === '' ? '""' : value
-  if (Array.isArray(value)) return value.length ? value.map(each => wordsOf('', each)).join(', ') : words.nobody
-  const { names, roles, ...others } = value
-  // who may do something: `anna, the role staff`
-  if (Array.isArray(names) && Array.isArray(roles) && !Object.keys(others).length) {
+  if (Array.isArray(value)) return value.length ? value.map(item => wordsOf('', item)).join(', ') : words.nobody
+  const { names, roles, ...otherFields } = value
+  // users and roles: `anna, the role staff`
+  if (Array.isArray(names) && Array.isArray(roles) && !Object.keys(otherFields).length) {
     return [...names, ...roles.map(words.role)].join(', ') || words.nobody
   }
-  const textIn = (name, each) => typeof each === 'object' && each !== null ? JSON.stringify(each) : wordsOf(name, each)
-  const parts = Object.entries(value).map(([name, each]) => `${labelOf(name)}: ${textIn(name, each)}`)
+  const textIn = (name, part) => typeof part === 'object' && part !== null ? JSON.stringify(part) : wordsOf(name, part)
+  const parts = Object.entries(value).map(([name, part]) => `${labelOf(name)}: ${textIn(name, part)}`)
   return parts.join('; ') || words.nothing
 }
 
-/** For how many days activity is kept: admins change it, and what is older is removed while an admin has this open. */
+/** The form for the days that activity is kept. Removes older activity while an admin has the page open. */
 function Keep ({ isRead }) {
   const app = useApp()
   const docs = useDocs('activity', 'store')
@@ -165,7 +165,7 @@ function Keep ({ isRead }) {
       const before = store ?? { _id: STORE_ID, type: 'store' }
       const activityDaysAfter = after === activityDefaults.days ? undefined : after
       docs.put((await save(app.couch, before, { activityDays: activityDaysAfter })).after)
-      setTyped(latest => latest === typed ? null : latest) // somebody may have typed another one meanwhile
+      setTyped(latest => latest === typed ? null : latest) // the user may have typed another number meanwhile
       app.say(keepWords.saved(after))
       if (after !== days) {
         const fields = { activityDays: { before: days, after } }
@@ -192,7 +192,7 @@ function Keep ({ isRead }) {
 }
 
 /**
- * A batch after the other, the oldest first; the page stays quick.
+ * Removes old activity batch by batch, the oldest first, so that the page stays responsive.
  * @param {import('../app.js').App} app
  * @param {{left: number, isRunning: boolean, isClosed: boolean}} removal left: batches
  */
@@ -202,17 +202,17 @@ async function removeOld ({ couch, docs }, removal) {
   try {
     while (removal.left > 0 && !removal.isClosed) {
       const from = keptFrom(docs.get(STORE_ID), couch.now())
-      const old = docs.all('activity').filter(({ at }) => at < from).sort((one, other) => one.at < other.at ? -1 : 1)
+      const old = docs.all('activity').filter(({ at }) => at < from).sort((a, b) => a.at < b.at ? -1 : 1)
       if (!old.length) return
       removal.left--
-      const gone = old.slice(0, activityDefaults.batch).map(({ _id, _rev }) => ({ _id, _rev, _deleted: true }))
-      const answers = await couch.ask('_bulk_docs', { body: { docs: gone } })
-      if (answers.some(({ error }) => error && error !== 'conflict')) return // it may not: the next command does it
-      for (const { _id } of gone) docs.drop(_id)
+      const tombstones = old.slice(0, activityDefaults.batch).map(({ _id, _rev }) => ({ _id, _rev, _deleted: true }))
+      const answers = await couch.ask('_bulk_docs', { body: { docs: tombstones } })
+      if (answers.some(({ error }) => error && error !== 'conflict')) return // refused: the next command removes it
+      for (const { _id } of tombstones) docs.drop(_id)
       await breathe()
     }
   } catch {
-    removal.left = 0 // another time
+    removal.left = 0 // the next visit continues
   } finally {
     removal.isRunning = false
   }

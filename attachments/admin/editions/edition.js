@@ -1,4 +1,4 @@
-// One edition: its title and source, what it counted, how to compare it with the one before, how to remove it.
+// The page of one edition: title and source, counts, comparison with the previous edition, and its removal.
 import { count, size, time } from '../../format.js'
 import { html, useRef } from '../../html.js'
 import { useDocs, useShellLine } from '../app.js'
@@ -13,20 +13,20 @@ const words = texts.editions
 /** editions: of the layer, the newest first */
 export function Edition ({ layer, when, editions }) {
   const docs = useDocs('work')
-  const wasThere = useRef(false)
-  const at = editions.findIndex(doc => doc.time === when)
-  const doc = editions[at]
-  wasThere.current ||= Boolean(doc)
+  const hadDoc = useRef(false)
+  const index = editions.findIndex(doc => doc.time === when)
+  const doc = editions[index]
+  hadDoc.current ||= Boolean(doc)
   const title = doc ? doc.title || time(when) : when
-  const [before, after] = [editions[at + 1], editions[at - 1]]
-  const gone = wasThere.current ? words.removed : words.unknown(`${layer}@${when}`)
+  const [before, after] = [editions[index + 1], editions[index - 1]]
+  const missingText = hadDoc.current ? words.removed : words.unknown(`${layer}@${when}`)
   return html`<div>
     <p class="path"><a href="#editions">${words.all}</a> › <a href="#editions/${layer}">${layer}</a></p>
     <div class="head">
       <h2>${title}</h2>
       <span class="row"><${ViewerLink} text=${words.view} layer=${layer} times=${[when]} /></span>
     </div>
-    <p class="problem" role="status">${doc ? '' : gone}</p>
+    <p class="problem" role="status">${doc ? '' : missingText}</p>
     ${doc && html`<div class="edition">
       <${Card} head=${words.form.head}><${EditionForm} doc=${doc} /><//>
       <${Card} head=${words.counts}><${Facts} doc=${doc} work=${workOf(docs, layer, when)} /><//>
@@ -40,10 +40,10 @@ export function Edition ({ layer, when, editions }) {
   </div>`
 }
 
-/** Where the viewer shows a layer at a time, or two times beside each other. */
+/** A link to the viewer, with a layer at one time, or at two times side by side. */
 const ViewerLink = ({ text, layer, times }) => html`<a href="./#${layer}@${times.join('..')}">${text}</a>`
 
-/** The last command that loaded an edition, while the store remembers it. */
+/** The document of the last command that loaded an edition, if it still exists. */
 const workOf = (docs, layer, when) => docs.all('work')
   .filter(doc => doc.edition === when && doc.layer === layer)
   .reduce((last, doc) => !last || doc._id > last._id ? doc : last, undefined)
@@ -71,7 +71,7 @@ function Facts ({ doc, work }) {
   </dl>`
 }
 
-/** before: the edition before */
+/** before: the previous edition */
 function Comparison ({ layer, edition, before }) {
   const lineOf = useShellLine()
   if (!before) return html`<p>${words.compare.first}</p>`
@@ -83,19 +83,19 @@ function Comparison ({ layer, edition, before }) {
     <${Copyable} text=${line} label=${words.copy(line)} />`
 }
 
-/** What the removal of an edition would do, and the command for it. */
+/** The effects of removing an edition, and the command for it. */
 function Removal ({ layer, edition, before, after }) {
   const lineOf = useShellLine()
   const { created = 0, advanced = 0, backfilled = 0 } = edition
-  const name = other => other.title ? `${other.title} (${time(other.time)})` : time(other.time)
-  const then = before ? words.remove.before(name(before)) : words.remove.nothing
-  const when = after
-    ? words.remove.until({ time: time(edition.time), next: name(after) })
+  const nameOf = doc => doc.title ? `${doc.title} (${time(doc.time)})` : time(doc.time)
+  const beforeText = before ? words.remove.before(nameOf(before)) : words.remove.nothing
+  const timeText = after
+    ? words.remove.until({ time: time(edition.time), next: nameOf(after) })
     : words.remove.since(time(edition.time))
   const remove = ['remove', layer, '--edition', edition.time]
   const lines = [[words.remove.dryRun, lineOf(...remove, '--dry-run')], [words.remove.command, lineOf(...remove)]]
   return html`
-    <p>${when} ${then}</p>
+    <p>${timeText} ${beforeText}</p>
     <ul class="plain">
       <li>${words.remove.versions(created + advanced + backfilled)}</li>
       ${before && html`<li>${words.remove.fallBack(advanced + backfilled)}</li>`}
@@ -107,10 +107,10 @@ function Removal ({ layer, edition, before, after }) {
     <${Hint}>${words.remove.forEver}<//>`
 }
 
-/** Versions of tiles that were there before, and still are. */
+/** The number of existing tiles that an edition changed without removing them. */
 export const changedOf = ({ advanced = 0, backfilled = 0, gone = 0 }) => Math.max(0, advanced + backfilled - gone)
 
-/** What an edition is: complete, loaded without being complete, or not loaded to its end. */
+/** The state of an edition: complete, partial, or not finished. */
 export function EditionState ({ finished, complete }) {
   if (!finished) return html`<${State} kind="warn">${words.states.unfinished}<//>`
   return html`<${State} kind=${complete ? 'good' : ''}>${complete ? words.states.complete : words.states.part}<//>`

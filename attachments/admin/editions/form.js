@@ -1,5 +1,5 @@
-// The title and the source of an edition. If somebody else has changed one of them meanwhile, the page asks which one
-// stays.
+// The form for the title and the source of an edition. If another user has changed one of them meanwhile, the page asks
+// which value to keep.
 import { focusAfterAnswer } from '../../dom.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { useApp } from '../app.js'
@@ -10,20 +10,20 @@ import { texts } from '../words.js'
 
 const words = texts.editions.form
 const FIELDS = ['title', 'source']
-const LONG = 10_000 // characters that a store takes
+const LONG = 10_000 // maximum characters of a field
 
 const textOf = (doc, field) => typeof doc[field] === 'string' ? doc[field] : ''
 
-/** doc: the edition as it is now */
+/** doc: the present document of the edition */
 export function EditionForm ({ doc }) {
   const app = useApp()
-  /** What was typed, and the document from which it was changed. */
+  /** The typed values, and the document on which they are based. */
   const [typed, setTyped] = useState(/** @type {{base: any, values: Record<string, string>} | null} */ (null))
   const [problem, setProblem] = useState(/** @type {any} */ (null))
   const [busy, setBusy] = useState(false)
   const base = typed?.base ?? doc
 
-  /** Fields that say something else than the document that they show. */
+  /** The typed fields that differ from the document. */
   const changesIn = (values, from) => Object.fromEntries(Object.entries(values)
     .map(([field, value]) => [field, value.trim() || undefined])
     .filter(([field, value]) => (value ?? '') !== textOf(from, String(field))))
@@ -39,7 +39,7 @@ export function EditionForm ({ doc }) {
     try {
       const { before, after } = await save(app.couch, from, changes)
       app.docs.put(after)
-      // somebody may have typed more meanwhile
+      // the user may have typed more meanwhile
       setTyped(latest => latest && !same(latest.values, values) ? { base: after, values: latest.values } : null)
       const { layer, time: edition } = after
       const fields = fieldsBetween(before, changes)

@@ -1,4 +1,4 @@
-// Editions: the layers, the editions of one, and one edition.
+// The section "Editions": a list of layers, the editions of one layer, or one edition.
 import { isLayer } from '../../../core/ids.js'
 import { isExactTime } from '../../../core/times.js'
 import { byName, count, size, time } from '../../format.js'
@@ -11,7 +11,7 @@ import { texts } from '../words.js'
 import { Edition, EditionState, changedOf } from './edition.js'
 
 const words = texts.editions
-const MANY = 12 // layers from which on there is a search
+const MANY = 12 // layers above which a search field is shown
 
 /** place: `osm` or `osm/2024-03-01T00:00:00Z` */
 export function Editions ({ place }) {
@@ -39,23 +39,23 @@ const editionsOf = (docs, layer) => docs.all('edition')
   .filter(({ _id: id }) => id.startsWith(`edition:${layer}@`))
   .sort((a, b) => a.time < b.time ? 1 : -1)
 
-/** The layers of a store, with how many editions each has. */
+/** The layers of a store, with the number of editions of each. */
 function LayerTable ({ docs }) {
   const lineOf = useShellLine()
   const [searchText, setSearchText] = useState('')
-  const all = rowsOf(docs)
+  const rows = rowsOf(docs)
   const text = searchText.toLowerCase().trim()
-  const matchingLayers = all.filter(({ layer, name }) => `${layer} ${name}`.toLowerCase().includes(text))
+  const matchingLayers = rows.filter(({ layer, name }) => `${layer} ${name}`.toLowerCase().includes(text))
   return html`<div>
     <p class="path"><a href="#layers">${texts.sections.layers}</a></p>
     <div class="head">
       <h2>${texts.sections.editions}</h2>
-      ${all.length > MANY && html`<input type="search" placeholder=${words.find} aria-label=${words.find}
+      ${rows.length > MANY && html`<input type="search" placeholder=${words.find} aria-label=${words.find}
         onInput=${({ target }) => setSearchText(target.value)} />`}
     </div>
     <p class="hint lead">${words.lead}</p>
     <div class="card">
-      ${all.length
+      ${rows.length
         ? html`<${Table} title=${words.layers} rows=${matchingLayers} none=${words.noMatch}
             keyOf=${({ layer }) => layer} columns=${layerColumns} />`
         : html`<p>${words.noLayers}</p>
@@ -85,8 +85,8 @@ function rowsOf (docs) {
   const layers = new Map(docs.all('layer').map(doc => [doc.layer, doc]))
   const rows = new Map([...layers.keys()].map(layer => [layer, { editions: 0, last: '', title: '' }]))
   for (const { _id: id, title } of docs.all('edition')) {
-    const at = id.indexOf('@')
-    const [layer, last] = [id.slice('edition:'.length, at), id.slice(at + 1)]
+    const separator = id.indexOf('@')
+    const [layer, last] = [id.slice('edition:'.length, separator), id.slice(separator + 1)]
     const row = rows.get(layer) ?? { editions: 0, last: '', title: '' }
     rows.set(layer, row)
     row.editions++

@@ -1,4 +1,4 @@
-// Two people have changed one field: shows both values, and asks which one stays.
+// The dialog for fields that two users have changed: it shows both values and asks which one to keep.
 import { html, useRef } from '../../html.js'
 import { Dialog, ask } from '../../dialog.js'
 import { Button } from '../../parts.js'
@@ -10,7 +10,7 @@ const MOST = 600 // characters of a value that are shown
 /**
  * @param {{field: string, theirs: any, mine: any}[]} fields
  * @param {(field: string) => string} labelOf
- * @returns {Promise<Record<string, 'mine' | 'theirs'> | null>} null: nothing is saved yet
+ * @returns {Promise<Record<string, 'mine' | 'theirs'> | null>} null: cancelled
  */
 export const askClash = (fields, labelOf) => ask(Clash, { fields, labelOf })
 
@@ -39,7 +39,7 @@ function Clash ({ fields, labelOf, close }) {
   <//>`
 }
 
-/** A value as people read it: the fields of an object one a line. */
+/** A value as text, with one field of an object per line. */
 export function valueText (value) {
   const text = plainText(value)
   return text.length > MOST ? `${text.slice(0, MOST - 1)}…` : text
@@ -50,6 +50,6 @@ function plainText (value) {
   if (Array.isArray(value)) return value.join(', ')
   if (typeof value !== 'object') return String(value)
   return Object.entries(value)
-    .map(([name, each]) => `${name}: ${typeof each === 'object' ? JSON.stringify(each) : each}`)
+    .map(([name, field]) => `${name}: ${typeof field === 'object' ? JSON.stringify(field) : field}`)
     .join('\n')
 }

@@ -1,5 +1,5 @@
-// The fields of a form. What is typed is a text, or for a field of several inputs an object of texts, until it is read:
-// then it becomes a value of a document.
+// The fields of a form. A typed value is a text, or an object of texts for a field with several inputs. read() makes it
+// a value of a document.
 import { parseBbox } from '../../../core/grid.js'
 import { parseDuration } from '../../../core/times.js'
 import { html } from '../../html.js'
@@ -8,23 +8,23 @@ import { texts } from '../words.js'
 const words = texts.layers
 
 /**
- * How texts become values of a document, and back. read: throws with a text for people
+ * Converts texts to values of a document and back. read: throws with a message for users
  * @typedef {{read: (text: string) => any, show: (value: any) => string, mode?: string}} Format
  *
  * @typedef {object} Field
  * @property {string} name
  * @property {string} label
  * @property {string} [hint]
- * @property {(value: any) => any} show what is typed where the document has this value
- * @property {(typed: any) => any} read undefined for none; throws with a text for people, and `inner` where a part of
- *   it is wrong
+ * @property {(value: any) => any} show the typed form of a value of the document
+ * @property {(typed: any) => any} read undefined for none; throws with a message for users, and `inner` if one input
+ *   is wrong
  * @property {(props: FieldProps) => any} component
  *
  * @typedef {object} FieldProps
  * @property {any} typed
  * @property {(typed: any) => void} onType
  * @property {{text: string, inner?: string}} [problem]
- * @property {any} [note] what is said under it
+ * @property {any} [note] text under the field
  */
 
 const refuse = text => { throw new Error(text) }
@@ -58,12 +58,12 @@ const UNITS = /** @type {[string, number][]} */ ([
 
 /** `7d`, in the largest unit that gives a whole number. @param {number} seconds */
 export function durationText (seconds) {
-  const [unit, length] = UNITS.find(([, each]) => seconds % each === 0 && seconds > 0) ?? ['s', 1]
+  const [unit, length] = UNITS.find(([, unitLength]) => seconds % unitLength === 0 && seconds > 0) ?? ['s', 1]
   return `${seconds / length}${unit}`
 }
 
-/** What a function of core reads, with a text for people where it throws. */
-const reading = (parse, text) => value => {
+/** Reads with a function of core; throws a message for users if it throws. */
+const readWith = (parse, text) => value => {
   try {
     return parse(value)
   } catch {
@@ -75,12 +75,12 @@ const listText = value => Array.isArray(value) ? value.join(', ') : JSON.stringi
 
 /** @type {Format} */
 export const durationFormat = {
-  read: reading(parseDuration, words.bad.duration),
+  read: readWith(parseDuration, words.bad.duration),
   show: value => Number.isFinite(value) ? durationText(value) : JSON.stringify(value)
 }
 
 /** @type {Format} */
-export const boundsFormat = { read: reading(parseBbox, words.bad.bounds), show: listText }
+export const boundsFormat = { read: readWith(parseBbox, words.bad.bounds), show: listText }
 
 /** @type {Format} */
 export const centerFormat = {
@@ -97,10 +97,10 @@ export const listFormat = { read: text => text.split(',').map(part => part.trim(
 /** Lines `name: value`. @type {Format} */
 export const pairsFormat = {
   read: text => Object.fromEntries(text.split('\n').filter(line => line.trim()).map(line => {
-    const at = line.indexOf(':')
-    return at > 0 ? [line.slice(0, at).trim(), line.slice(at + 1).trim()] : refuse(words.bad.pairs)
+    const colon = line.indexOf(':')
+    return colon > 0 ? [line.slice(0, colon).trim(), line.slice(colon + 1).trim()] : refuse(words.bad.pairs)
   })),
-  show: value => Object.entries(value).map(([name, each]) => `${name}: ${each}`).join('\n')
+  show: value => Object.entries(value).map(([name, text]) => `${name}: ${text}`).join('\n')
 }
 
 /** A control with its label, hint, note and problem. control: a function of the attributes that every control has */
@@ -132,11 +132,11 @@ export function inputField ({ format = textFormat, isLong = false, placeholder, 
     ...about,
     show: value => value === undefined || value === null ? '' : format.show(value),
     read: typed => typed.trim() === '' ? undefined : format.read(typed.trim()),
-    component: ({ typed, onType, problem, ...others }) => html`<${FieldBox}
-      ...${about} problem=${problem?.text} ...${others}
+    component: ({ typed, onType, problem, ...props }) => html`<${FieldBox}
+      ...${about} problem=${problem?.text} ...${props}
       control=${attributes => {
-        const all = { ...shared, ...attributes, value: typed, onInput: ({ target }) => onType(target.value) }
-        return isLong ? html`<textarea ...${all} />` : html`<input type="text" spellcheck=${false} ...${all} />`
+        const input = { ...shared, ...attributes, value: typed, onInput: ({ target }) => onType(target.value) }
+        return isLong ? html`<textarea ...${input} />` : html`<input type="text" spellcheck=${false} ...${input} />`
       }} />`
   }
 }
@@ -153,10 +153,10 @@ export function choiceField (about, options) {
     ...about,
     show: keyOf,
     read: typed => typed === '' ? undefined : JSON.parse(typed),
-    component: ({ typed, onType, problem, ...others }) => {
+    component: ({ typed, onType, problem, ...props }) => {
       const isKnown = choices.some(([key]) => key === typed)
-      const all = isKnown ? choices : [...choices, [typed, typed]] // of another program
-      return html`<${FieldBox} ...${about} problem=${problem?.text} ...${others} control=${attributes => html`
+      const all = isKnown ? choices : [...choices, [typed, typed]] // the value of another program
+      return html`<${FieldBox} ...${about} problem=${problem?.text} ...${props} control=${attributes => html`
         <select ...${attributes} value=${typed} onChange=${({ target }) => onType(target.value)}>
           ${all.map(([key, text]) => html`<option key=${key} value=${key} selected=${key === typed}>${text}</option>`)}
         </select>`} />`
@@ -165,14 +165,14 @@ export function choiceField (about, options) {
 }
 
 /**
- * Fields made from a table: what an input takes, or the options of a choice.
+ * Makes fields from a table of settings of inputs, or options of choices.
  * @param {Record<string, any>} table @param {(name: string) => {name: string, label: string, hint?: string}} aboutOf
  * @returns {Map<string, Field>} by name
  */
 export const fieldsOf = (table, aboutOf) => new Map(Object.entries(table).map(([name, input]) =>
   [name, Array.isArray(input) ? choiceField(aboutOf(name), input) : inputField({ ...aboutOf(name), ...input })]))
 
-/** What is typed in each field of a group, where the document has this object. @param {Map<string, Field>} fields */
+/** The typed form of each field of a group. @param {Map<string, Field>} fields */
 export const showGroup = (fields, values) =>
   Object.fromEntries([...fields].map(([name, field]) => [name, field.show(values[name])]))
 
@@ -191,7 +191,7 @@ export function readGroup (fields, typed) {
 }
 
 /**
- * The inputs of a group of fields; those that are not among the first are folded away under `more`.
+ * The inputs of a group of fields. Fields that are not in `first` are folded away under `more`.
  * @param {FieldProps & {fields: Map<string, Field>, first?: string[], more?: string,
  *   isHidden: (name: string) => boolean, class?: string}} props
  */
@@ -202,12 +202,12 @@ export function FieldGroup ({
   const inputOf = name => html`<${fields.get(name)?.component} key=${name} typed=${typed[name]}
     hidden=${isHidden(name)} problem=${inner === name ? problem : undefined}
     onType=${value => onType({ ...typed, [name]: value })} />`
-  const rest = [...fields.keys()].filter(name => !first.includes(name))
+  const foldedNames = [...fields.keys()].filter(name => !first.includes(name))
   return html`<div ...${others}>
     <div class="fields">${first.map(inputOf)}</div>
-    ${rest.length > 0 && html`<details class="more" open=${rest.includes(inner) || undefined}>
+    ${foldedNames.length > 0 && html`<details class="more" open=${foldedNames.includes(inner) || undefined}>
       <summary>${more}</summary>
-      <div class="fields">${rest.map(inputOf)}</div>
+      <div class="fields">${foldedNames.map(inputOf)}</div>
     </details>`}
     <div class="noted" role="status">${note}</div>
     <p class="problem">${problem && !inner && problem.text}</p>

@@ -1,5 +1,5 @@
-// All settings of a layer. Only fields that somebody has touched here are written; the others follow what changes in
-// the store, while one looks at them.
+// The form with all settings of a layer. Only fields that the user has touched are written. The other fields follow the
+// changes in the store.
 import { faultIn } from '../../../core/documents.js'
 import { layerId } from '../../../core/ids.js'
 import { isLayerField } from '../../../core/layers.js'
@@ -20,7 +20,7 @@ import { allFields, parts } from './settings.js'
 const words = texts.layers
 
 /**
- * What somebody has typed, and the values of the document on which it was typed.
+ * The typed values, and the values of the document on which they are based.
  * @typedef {Record<string, {typed: any, base: any}>} Edits by field
  */
 
@@ -32,25 +32,25 @@ const unsaved = new WeakMap()
 
 /** @param {import('../documents.js').Documents} docs */
 export function unsavedOf (docs) {
-  const own = unsaved.get(docs) ?? new Map()
-  unsaved.set(docs, own)
-  return own
+  const editsByLayer = unsaved.get(docs) ?? new Map()
+  unsaved.set(docs, editsByLayer)
+  return editsByLayer
 }
 
 /** The edits of a layer, and a function that changes them. */
 function useEdits (docs, layer) {
-  const all = unsavedOf(docs)
+  const editsByLayer = unsavedOf(docs)
   const [, draw] = useState(0)
-  const edits = /** @type {Edits} */ (all.get(layer) ?? {})
+  const edits = /** @type {Edits} */ (editsByLayer.get(layer) ?? {})
   /** @param {(latest: Edits) => Edits} toNext */
   const change = toNext => {
-    const next = toNext(all.get(layer) ?? {})
-    if (Object.keys(next).length) all.set(layer, next)
-    else all.delete(layer)
+    const next = toNext(editsByLayer.get(layer) ?? {})
+    if (Object.keys(next).length) editsByLayer.set(layer, next)
+    else editsByLayer.delete(layer)
     draw(turn => turn + 1)
   }
   useEffect(() => {
-    const warn = event => { if (all.size) event.preventDefault() }
+    const warn = event => { if (editsByLayer.size) event.preventDefault() }
     addEventListener('beforeunload', warn)
     return () => removeEventListener('beforeunload', warn)
   }, [])
@@ -58,17 +58,17 @@ function useEdits (docs, layer) {
 }
 
 /**
- * What was typed while a form was being saved.
- * @param {Edits} latest @param {Edits} saved @param {any} doc as it was saved
+ * The edits that were typed while a form was being saved.
+ * @param {Edits} latest @param {Edits} saved @param {any} doc that was saved
  * @returns {Edits}
  */
 function unsavedIn (latest, saved, doc) {
-  const rest = Object.entries(latest).filter(([name, { typed }]) => !saved[name] || !same(typed, saved[name].typed))
-  return Object.fromEntries(rest.map(([name, edit]) => [name, saved[name] ? { ...edit, base: doc[name] } : edit]))
+  const entries = Object.entries(latest).filter(([name, { typed }]) => !saved[name] || !same(typed, saved[name].typed))
+  return Object.fromEntries(entries.map(([name, edit]) => [name, saved[name] ? { ...edit, base: doc[name] } : edit]))
 }
 
 /**
- * Edits after somebody has said whose values stay.
+ * The edits after the user has chosen whose values stay.
  * @param {Edits} edits @param {{field: string, theirs: any}[]} fields @param {Record<string, string>} answer by field
  * @returns {Edits}
  */
@@ -81,7 +81,7 @@ function settle (edits, fields, answer) {
   return settled
 }
 
-/** What a field says, or nothing where that cannot be read. */
+/** The value of a field, or NaN if it cannot be read. */
 function valueOf (field, typed, doc) {
   try {
     return field.read(typed, doc)
@@ -90,7 +90,7 @@ function valueOf (field, typed, doc) {
   }
 }
 
-/** The layer as it stands in the form; a field with a fault is left out. */
+/** The layer with the values of the form, without those that have a fault. */
 function layerIn (doc, edits) {
   const values = Object.entries(edits).filter(([name]) => name !== 'upstream')
     .map(([name, { typed }]) => [name, valueOf(allFields.find(field => field.name === name), typed, doc)])
@@ -99,7 +99,7 @@ function layerIn (doc, edits) {
 }
 
 /**
- * What was touched, checked.
+ * Checks the touched fields.
  * @typedef {{text: string, inner?: string}} Problem
  * @returns {{changes: Record<string, any>, problems: Record<string, Problem>}} problems: by field
  */
@@ -136,8 +136,8 @@ export function LayerForm ({ layer }) {
   const docs = useDocs('layer')
   const doc = docs.get(layerId(layer))
   const isKnown = docs.known.has('layer')
-  const wasThere = useRef(false)
-  wasThere.current ||= Boolean(doc)
+  const hadDoc = useRef(false)
+  hadDoc.current ||= Boolean(doc)
   const [edits, setEdits] = useEdits(docs, layer)
   const [problems, setProblems] = useState(/** @type {Record<string, any>} */ ({}))
   const [isSaving, setSaving] = useState(false)
@@ -149,13 +149,13 @@ export function LayerForm ({ layer }) {
 
   function type (field, typed) {
     const { name } = field
-    const { [name]: before, ...others } = edits
+    const { [name]: before, ...otherEdits } = edits
     const base = before ? before.base : shown[name]
-    const isBack = same(typed, field.show(shown[name]))
-    setEdits(() => isBack ? others : { ...others, [name]: { typed, base } })
+    const isUnchanged = same(typed, field.show(shown[name]))
+    setEdits(() => isUnchanged ? otherEdits : { ...otherEdits, [name]: { typed, base } })
   }
 
-  /** What is said under a field that somebody else has changed meanwhile. */
+  /** The note under a field that another user has changed meanwhile. */
   function noteOf (field) {
     const edit = edits[field.name]
     const value = shown[field.name]
@@ -178,9 +178,9 @@ export function LayerForm ({ layer }) {
 
   /** @param {Edits} current */
   async function saveEdits (current) {
-    const { changes, problems: found } = changesIn(doc, current)
-    setProblems(found)
-    if (Object.keys(found).length) return
+    const { changes, problems: newProblems } = changesIn(doc, current)
+    setProblems(newProblems)
+    if (Object.keys(newProblems).length) return
     const bases = Object.fromEntries(Object.entries(current).map(([name, { base }]) => [name, base]))
     try {
       const { before, after } = await save(app.couch, { ...doc, ...bases }, changes)
@@ -193,17 +193,17 @@ export function LayerForm ({ layer }) {
       if (!error.fields.length) return app.say(words.removed, true)
       const answer = await askClash(error.fields, name => allFields.find(field => field.name === name)?.label ?? name)
       if (!answer) return
-      const settled = before => settle(before, error.fields, answer)
+      const settleEdits = latest => settle(latest, error.fields, answer)
       docs.put(error.newest)
-      setEdits(settled)
-      const next = settled(current)
+      setEdits(settleEdits)
+      const next = settleEdits(current)
       if (Object.keys(next).length) await saveEdits(next)
     }
   }
 
   const labels = touched.map(({ label }) => label).join(', ')
   const state = touched.length ? words.unsaved({ count: touched.length, labels }) : words.allSaved
-  const goneText = wasThere.current ? words.removed : words.notFound(layer)
+  const goneText = hadDoc.current ? words.removed : words.notFound(layer)
   const boxOf = field => html`<${field.component} key=${field.name} problem=${problems[field.name]}
     typed=${edits[field.name]?.typed ?? field.show(shown[field.name])} note=${noteOf(field)}
     onType=${typed => type(field, typed)} />`
@@ -250,7 +250,7 @@ function factsOf (layer, { grid, pruned }) {
   return [layer, gridName, pruned && words.pruned(date(String(pruned)))].filter(Boolean).join(' · ')
 }
 
-/** The command that shows what a prune would remove by the rules of the form, saved or not. */
+/** The command for a dry run of a prune by the rules of the form, saved or not. */
 function Prune ({ layer, saved, typed }) {
   const lineOf = useShellLine()
   const policy = typed === undefined ? saved : valueOf(retentionField, typed, {})
@@ -262,13 +262,13 @@ function Prune ({ layer, saved, typed }) {
   </div>`
 }
 
-/** Groups and names that inputs offer. */
+/** The lists of groups and names for the inputs. */
 function Offers ({ layer, docs }) {
   const layers = docs.all('layer')
   const groups = [
     ...new Set(layers.map(({ group }) => group).filter(group => typeof group === 'string' && group))
   ].sort()
-  const names = layers.map(doc => doc.layer).filter(each => each !== layer)
+  const names = layers.map(doc => doc.layer).filter(name => name !== layer)
   const options = values => values.map(value => html`<option key=${value} value=${value} />`)
   return html`
     <datalist id="layer-groups">${options(groups)}</datalist>

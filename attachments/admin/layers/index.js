@@ -1,4 +1,4 @@
-// The section "Layers": the layers as the viewer lists them, in groups, by order and name, each with a picture; and the
+// The section "Layers": the layers in groups, by order and name, as in the viewer, each with a picture; and the
 // settings of one layer.
 import { isLayer } from '../../../core/ids.js'
 import { layerDocument } from '../../../core/layer-document.js'
@@ -51,12 +51,12 @@ function List () {
   const unsaved = unsavedOf(docs)
   const noneText = !isKnown ? words.reading : text ? words.noneFound : words.noLayers
 
-  /** One move after the other, each from the order that the one before has made. */
+  /** Moves a layer. Moves run one after the other, each from the order after the previous one. */
   function move (layer, by) {
     moving.current = moving.current.then(async () => {
-      const { group, at } = placeOf(docs, layer)
-      if (at < 0 || at + by < 0 || at + by >= group.length) return
-      await writeOrders(app, ordersAfter(group, at, at + by))
+      const { group, at: index } = placeOf(docs, layer)
+      if (index < 0 || index + by < 0 || index + by >= group.length) return
+      await writeOrders(app, ordersAfter(group, index, index + by))
     }).catch(error => app.say(error.fields ? words.order.clash : texts.failed(error.message), true))
   }
 
@@ -80,7 +80,7 @@ function List () {
         ${heading && html`<h3 key="head ${heading}">${heading}</h3>`}
         <ul class="card" key="list ${heading}">
           ${rows.map(doc => html`<${Row} key=${doc.layer} doc=${doc} tiles=${tiles && (tiles.get(doc.layer) ?? 0)}
-            group=${all.filter(each => groupOf(each) === heading)} isUnsaved=${unsaved.has(doc.layer)}
+            group=${all.filter(other => groupOf(other) === heading)} isUnsaved=${unsaved.has(doc.layer)}
             move=${isOrdering && move} />`)}
         </ul>`)}
     </div>
@@ -88,7 +88,7 @@ function List () {
   </div>`
 }
 
-/** Makes a layer: its name and its title. All else is set afterwards. */
+/** The form that makes a layer with a name and a title. Other settings are made afterwards. */
 function NewLayer ({ close }) {
   const app = useApp()
   const [typed, setTyped] = useState({ name: '', title: '' })
@@ -99,9 +99,9 @@ function NewLayer ({ close }) {
 
   const { submit, busy } = useSubmit(async () => {
     const layer = typed.name.trim()
-    const wrong = nameFault(layer, app.docs.all('layer'))
-    setFault(wrong)
-    if (wrong) return focus()
+    const problem = nameFault(layer, app.docs.all('layer'))
+    setFault(problem)
+    if (problem) return focus()
     try {
       const after = await app.couch.write(layerDocument(layer, { name: typed.title.trim() || undefined }))
       app.docs.put(after)
@@ -129,7 +129,7 @@ function NewLayer ({ close }) {
   </form>`
 }
 
-/** move: moves it in its group, where layers are being ordered */
+/** move: moves the layer in its group, or false while layers are not being ordered */
 function Row ({ doc, tiles, group, isUnsaved, move }) {
   const { layer, name } = doc
   const title = name || layer
@@ -139,9 +139,9 @@ function Row ({ doc, tiles, group, isUnsaved, move }) {
     tiles !== undefined && words.tiles(tiles),
     doc.host && words.from(doc.host)
   ].filter(Boolean).join(' · ')
-  const at = group.findIndex(each => each.layer === layer)
+  const index = group.findIndex(other => other.layer === layer)
   const mover = (way, by) => html`<${IconButton} name=${way} label=${words.order[way](title)}
-    data-move="${layer} ${by}" busy=${at + by < 0 || at + by >= group.length} onClick=${() => move(layer, by)} />`
+    data-move="${layer} ${by}" busy=${index + by < 0 || index + by >= group.length} onClick=${() => move(layer, by)} />`
   return html`<li data-layer=${layer}>
     <${Picture} layer=${layer} format=${doc.format} />
     <div class="grow">
@@ -156,28 +156,28 @@ function Row ({ doc, tiles, group, isUnsaved, move }) {
   </li>`
 }
 
-/** How many tiles each layer has now, if the index knows it already. @returns {Promise<Map<string, number>>} */
+/** The number of tiles of each layer, as far as the index has read. @returns {Promise<Map<string, number>>} */
 async function countTiles (couch, signal) {
   const query = { group_level: 1, update: false }
   const rows = await couch.rows('_design/versions/_view/by_area', query, { signal })
   return new Map(rows.map(({ key: [layer], value }) => [layer, value.count]))
 }
 
-/** All layers as they are listed, and the heading of each. */
+/** All layers in the order of the list, and the heading of each. */
 function sorted (docs) {
-  const all = sortLayers(docs.all('layer').filter(({ layer }) => typeof layer === 'string').map(sound))
+  const all = sortLayers(docs.all('layer').filter(({ layer }) => typeof layer === 'string').map(soundFields))
   return { all, groupOf: headingsOf(all) }
 }
 
 function placeOf (docs, layer) {
   const { all, groupOf } = sorted(docs)
-  const own = all.find(doc => doc.layer === layer)
-  const group = own ? all.filter(doc => groupOf(doc) === groupOf(own)) : []
+  const layerDoc = all.find(doc => doc.layer === layer)
+  const group = layerDoc ? all.filter(doc => groupOf(doc) === groupOf(layerDoc)) : []
   return { group, at: group.findIndex(doc => doc.layer === layer) }
 }
 
-/** What a row shows, of documents that may hold anything. */
-function sound ({ layer, name, description, group, order, format, minzoom, maxzoom, upstream }) {
+/** The fields that a row shows, with sound values: documents may contain anything. */
+function soundFields ({ layer, name, description, group, order, format, minzoom, maxzoom, upstream }) {
   const text = value => typeof value === 'string' && value !== '' ? value : undefined
   return {
     layer,

@@ -1,4 +1,4 @@
-// Another name for a layer, and its end: commands, except for a layer without anything in it.
+// Commands that rename or remove a layer, and a button that removes an empty layer.
 import { isLayer, checkNewLayer, layerRange } from '../../../core/ids.js'
 import { html, useState } from '../../html.js'
 import { useApp, useShellLine } from '../app.js'
@@ -12,7 +12,7 @@ import { confirm } from '../parts.js'
 const words = texts.layers.move
 const { component: NameField } = inputField({ name: 'rename', label: words.newName, hint: words.newNameHint })
 
-/** What is wrong with a name for a new layer, in words; nothing: it is good. @param {any[]} layers documents */
+/** The fault of a name for a new layer, in words; empty if there is none. @param {any[]} layers documents */
 export function nameFault (name, layers) {
   if (!isLayer(name)) return texts.layers.bad.name
   try {
@@ -43,7 +43,7 @@ export function Move ({ layer }) {
   </div>`
 }
 
-/** Deletes the document of a layer that has nothing: it asks the store again right before. */
+/** Deletes the document of a layer without tiles, editions and styles. Asks the store right before. */
 async function removeEmpty (app, layer) {
   const { couch, docs, say, go } = app
   const ofKind = kind => ({ startkey: `${kind}:${layer}@`, endkey: `${kind}:${layer}@~` })

@@ -1,14 +1,14 @@
 // Moves a layer up or down among the layers of its group: as few documents as possible get another `order`.
 import { fieldsBetween, record, save } from '../edit.js'
 
-const STEP = 10 // between two orders that are given anew, so that others find room
+const STEP = 10 // between two new orders, so that others fit between them
 const MOST = 1_000_000
 
 const isOrder = value => Number.isInteger(value) && value >= 0 && value <= MOST
 
 /**
  * The orders that change when a layer moves.
- * @param {{layer: string, order?: number}[]} layers of one group, as they are listed
+ * @param {{layer: string, order?: number}[]} layers of one group, in the order of the list
  * @param {number} from @param {number} to its places
  * @returns {Map<string, number>} layer -> its new order
  */
@@ -19,15 +19,15 @@ export function ordersAfter (layers, from, to) {
   const last = Math.max(from, to)
   const changed = new Map()
   let before = -1
-  for (const [at, { layer, order }] of list.entries()) {
-    const isFine = order !== undefined && isOrder(order) && order > before
-    if (isFine) {
+  for (const [index, { layer, order }] of list.entries()) {
+    const isAscending = order !== undefined && isOrder(order) && order > before
+    if (isAscending) {
       before = order
       continue
     }
-    if (at > last && order === undefined) break // those without an order come last, by name
-    // room between the two neighbours, if there is some: then the following ones stay as they are
-    const next = list[at + 1]?.order
+    if (index > last && order === undefined) break // layers without an order come last, by name
+    // use the room between the two neighbours, if there is some: the following layers then stay unchanged
+    const next = list[index + 1]?.order
     const room = next === undefined ? 0 : next - before
     before += room > 1 && room <= 2 * STEP ? 1 + ((room - 2) >> 1) : before < 0 ? STEP + 1 : STEP
     changed.set(layer, before)

@@ -1,4 +1,4 @@
-// Which moments of the past of a layer are kept.
+// The field for the retention policy of a layer: which moments of its past are kept.
 import { checkRetention } from '../../../core/retention.js'
 import { html } from '../../html.js'
 import { texts } from '../words.js'
@@ -28,8 +28,8 @@ export const retentionField = {
   label: words.head,
   show (value) {
     const isSome = Array.isArray(value?.editions)
-    const all = { ...value, editions: isSome ? 'some' : value?.editions, times: isSome ? value.editions : undefined }
-    return showGroup(fields, all)
+    const values = { ...value, editions: isSome ? 'some' : value?.editions, times: isSome ? value.editions : undefined }
+    return showGroup(fields, values)
   },
   read: readRetention,
   component: Retention

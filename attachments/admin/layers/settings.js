@@ -1,4 +1,4 @@
-// The settings of a layer as fields, in the parts in which the form shows them.
+// The settings of a layer as fields, in the parts of the form.
 import { formats } from '../../../core/formats.js'
 import { encodings } from '../../../core/layers.js'
 import { texts } from '../words.js'
@@ -34,7 +34,7 @@ export const parts = {
     ttl: { format: durationFormat, placeholder: '7d' },
     format: [[undefined, words.none], ...Object.values(formats).map(({ ext }) => [ext, ext])],
     tileSize: { format: wholeFormat(64, 4096), placeholder: '256' },
-    encoding: [[undefined, words.none], ...encodings.map(each => [each, each])],
+    encoding: [[undefined, words.none], ...encodings.map(encoding => [encoding, encoding])],
     retina: { list: 'layer-names' },
     same: { placeholder: 'pixels:2' }
   }),

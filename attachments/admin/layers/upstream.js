@@ -1,4 +1,4 @@
-// Where missing tiles come from: the settings of an upstream.
+// The field for the upstream of a layer, from which missing tiles come.
 import { gridOf } from '../../../core/grids/index.js'
 import { checkUpstream, isOfType, upstreamDefaults } from '../../../core/upstream.js'
 import { html } from '../../html.js'
@@ -62,25 +62,25 @@ const inputs = {
   seed: yesNo('seed')
 }
 
-/** What it means, and what holds if it is empty. */
+/** The hint of a field, with the default. */
 function hintOf (name) {
   const standard = upstreamDefaults[name]
   const hint = words.hints[name] ?? ''
-  const isSaid = standard !== undefined && typeof standard !== 'boolean' && name !== 'type'
-  return isSaid ? `${hint} ${words.standard(standard)}`.trim() : hint
+  const hasDefault = standard !== undefined && typeof standard !== 'boolean' && name !== 'type'
+  return hasDefault ? `${hint} ${words.standard(standard)}`.trim() : hint
 }
 
 const fields = fieldsOf(inputs, name => ({ name: `upstream.${name}`, label: words.labels[name], hint: hintOf(name) }))
 
 const typeOf = typed => fields.get('type')?.read(typed.type)
 
-/** Its value is read with the layer as the form has it, for its grid. */
+/** The value is read with the layer in the form, whose grid it must fit. */
 export const upstreamField = {
   name: 'upstream',
   label: words.head,
   show (value) {
-    const all = { type: upstreamDefaults.type, ...value }
-    return showGroup(fields, all)
+    const values = { type: upstreamDefaults.type, ...value }
+    return showGroup(fields, values)
   },
   read: readUpstream,
   component: Upstream

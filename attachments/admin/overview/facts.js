@@ -1,22 +1,22 @@
-// What the overview says of the disk, of the tasks of CouchDB, of failures and of layers, from what was read. Pure.
+// Pure functions that derive the facts of the overview: the disk, the tasks of CouchDB, failures and rows of layers.
 import { byName } from '../../format.js'
 import { texts } from '../words.js'
 import { fullAt, learntAt } from './growth.js'
 import { fromNow } from '../parts.js'
 
 const MONTH = 30.44 // days
-const FAR = 30 * 365.25 * 86_400_000 // milliseconds for which no estimate holds
+const FAR = 30 * 365.25 * 86_400_000 // milliseconds: estimates beyond that are not shown
 const PER_CENT = 100
 
 /**
  * @typedef {object} Disk
  * @property {{free: number, size: number, seen: string, full: string | null, aMonth: number} | null} room seen: when
- * @property {string} [why] it is not known
+ * @property {string} [why] the reason why the room is unknown
  * @property {boolean} isEmbedded
  */
 
 /**
- * What is known of the disk, from the newest report that saw it.
+ * The state of the disk, from the newest report that contains it.
  * @param {any[]} work documents @param {any} report the newest @param {number} aDay bytes that the disk fills a day
  * @param {number} now milliseconds @param {boolean} isEmbedded
  * @returns {Disk}
@@ -29,15 +29,15 @@ export function diskOf (work, report, aDay, now, isEmbedded) {
   }
   const why = report?.about.findings.find(({ area, check }) => area === 'disk' && check === 'room')?.found
   if (!newest) return { room: null, ...(why && { why }), isEmbedded }
-  const at = Date.parse(newest.finished ?? newest.seen)
+  const seenAt = Date.parse(newest.finished ?? newest.seen)
   const { free, size: whole } = newest.about.disk
-  const full = fullAt({ free, at }, aDay)
+  const fullTime = fullAt({ free, at: seenAt }, aDay)
   return {
     room: {
       free,
       size: whole,
-      seen: fromNow(at - now),
-      full: full === null || full - now > FAR ? null : fromNow(Math.max(0, full - now)),
+      seen: fromNow(seenAt - now),
+      full: fullTime === null || fullTime - now > FAR ? null : fromNow(Math.max(0, fullTime - now)),
       aMonth: aDay * MONTH
     },
     isEmbedded
@@ -45,41 +45,41 @@ export function diskOf (work, report, aDay, now, isEmbedded) {
 }
 
 /**
- * What CouchDB does in the background for this store: one line per kind of task, not one per shard.
+ * The background tasks of CouchDB for this store: one entry per kind of task, not one per shard.
  * @typedef {{type: string, share: number | null, shards: number}} Task share: done, 0 to 1
- * @param {any} state as readState() answers
+ * @param {any} state the answer of readState()
  * @returns {{hasIndex: boolean, pending: number, isBuilding: boolean, tasks: Task[], seesTasks: boolean}}
  */
 export function runningOf ({ info, index, tasks }) {
   const kinds = new Map()
   for (const { type, progress } of tasks ?? []) kinds.set(type, [...kinds.get(type) ?? [], progress])
-  const known = [...kinds].map(([type, all]) => {
-    const numbers = all.filter(Number.isFinite)
-    const share = numbers.length ? numbers.reduce((sum, each) => sum + each, 0) / numbers.length / PER_CENT : null
-    return { type, share: share === null ? null : Math.min(1, share), shards: all.length }
+  const running = [...kinds].map(([type, shares]) => {
+    const numbers = shares.filter(Number.isFinite)
+    const share = numbers.length ? numbers.reduce((sum, number) => sum + number, 0) / numbers.length / PER_CENT : null
+    return { type, share: share === null ? null : Math.min(1, share), shards: shares.length }
   })
-  const has = type => known.some(task => task.type === type)
+  const hasTask = type => running.some(task => task.type === type)
   const compactions = { database_compaction: info.compact_running, view_compaction: index?.compact_running }
   for (const [type, isRunning] of Object.entries(compactions)) {
-    if (isRunning && !has(type)) known.push({ type, share: null, shards: 1 })
+    if (isRunning && !hasTask(type)) running.push({ type, share: null, shards: 1 })
   }
   return {
     hasIndex: index !== null,
     pending: index?.updates_pending?.total ?? 0,
-    isBuilding: Boolean(index?.updater_running) || has('indexer'),
-    tasks: known,
+    isBuilding: Boolean(index?.updater_running) || hasTask('indexer'),
+    tasks: running,
     seesTasks: tasks !== null
   }
 }
 
 /**
- * Editions with failed tiles, and other commands, the newest first. A load that has an edition is in there already.
+ * Editions and other commands with failed tiles, the newest first. Leaves out a load whose edition is listed.
  * @typedef {{command: string, layer: string, when: string, failed: number, place: string}} Failure
  * @param {any[]} editions @param {any[]} work
  * @returns {Failure[]}
  */
 export function failuresOf (editions, work) {
-  const known = new Set(editions.map(({ layer, time }) => `${layer}@${time}`))
+  const editionKeys = new Set(editions.map(({ layer, time }) => `${layer}@${time}`))
   const ofEdition = edition => ({
     command: texts.overview.tiles.load,
     layer: edition.layer,
@@ -90,12 +90,12 @@ export function failuresOf (editions, work) {
   const ofWork = doc => ({
     command: doc.command, layer: doc.layer ?? '', when: doc.finished ?? doc.seen, failed: doc.failed, place: 'work'
   })
-  const isOther = doc => doc.failed > 0 && !(doc.edition && known.has(`${doc.layer}@${doc.edition}`))
-  return [...editions.filter(({ failed }) => failed > 0).map(ofEdition), ...work.filter(isOther).map(ofWork)]
+  const isUnlisted = doc => doc.failed > 0 && !(doc.edition && editionKeys.has(`${doc.layer}@${doc.edition}`))
+  return [...editions.filter(({ failed }) => failed > 0).map(ofEdition), ...work.filter(isUnlisted).map(ofWork)]
     .sort((a, b) => a.when < b.when ? 1 : -1)
 }
 
-/** The newest edition of each layer, and when the store learnt of the last one. @param {any[]} editions */
+/** The newest edition of each layer, and when the last one was stored. @param {any[]} editions */
 export function newestOf (editions) {
   const last = new Map()
   let newest = ''
@@ -111,10 +111,10 @@ export function newestOf (editions) {
 /** @param {any[]} layers documents @param {Map<string, any> | undefined} figures @param {Map<string, string>} last */
 export function rowsOf (layers, figures, last) {
   const docs = new Map(layers.map(doc => [doc.layer, doc]))
-  const nothing = figures ? { tiles: 0, versions: 0, bytes: 0 } : {}
+  const noFigures = figures ? { tiles: 0, versions: 0, bytes: 0 } : {}
   return [...new Set([...docs.keys(), ...figures?.keys() ?? []])].map(layer => {
     const { name, format } = docs.get(layer) ?? {}
-    const { currentBytes, ...own } = figures?.get(layer) ?? { currentBytes: 0, ...nothing }
-    return { layer, ...(typeof name === 'string' && { name }), format, ...own, last: last.get(layer) }
+    const { currentBytes, ...layerFigures } = figures?.get(layer) ?? { currentBytes: 0, ...noFigures }
+    return { layer, ...(typeof name === 'string' && { name }), format, ...layerFigures, last: last.get(layer) }
   }).sort((a, b) => byName(a.name ?? a.layer, b.name ?? b.layer))
 }

@@ -1,5 +1,5 @@
-// What is wrong with the store: what the last `tilecouch doctor` found, and what this page sees for itself. Both have
-// one form; the worst comes first. Pure.
+// Pure functions that collect the findings of the overview: those of the last `tilecouch doctor` and those of the page
+// itself. Both have one form; the worst comes first.
 import { isOpen } from '../../../core/access.js'
 import { workState } from '../../../core/work.js'
 import { pendingOf } from './figures.js'
@@ -15,7 +15,7 @@ export const findingDefaults = { // as the doctor has them, see loader/check/doc
 export const STATES = ['bad', 'warning', 'unknown', 'ok']
 const DESIGN = '_design/versions'
 const VIEWS = ['by_area', 'by_tile', 'by_time', 'by_zoom', 'conflicts', 'expiring', 'rest_by_area', 'stored', 'styles']
-const INTERRUPTED = 7 * 86_400_000 // milliseconds after which interrupted work is no news
+const INTERRUPTED = 7 * 86_400_000 // milliseconds for which interrupted work is reported
 
 /**
  * @typedef {{kind: 'command', line: string} | {kind: 'link', place: string} |
@@ -25,7 +25,7 @@ const INTERRUPTED = 7 * 86_400_000 // milliseconds after which interrupted work 
  */
 
 /**
- * What the page sees for itself.
+ * The findings of the page itself.
  * @param {object} seen
  * @param {any} seen.info @param {any} seen.index @param {any[]} seen.designs @param {any} seen.security
  * @param {{name: string | null, isServerAdmin: boolean}} seen.user @param {any[]} seen.work @param {number} seen.now
@@ -38,7 +38,7 @@ export function ownFindings ({ info, index, designs, security, user, work, now, 
     ({ area, check, state, ...words, remedies })
   const push = [command('tilecouch push')]
   /** @type {(Finding | false)[]} */
-  const found = [
+  const findings = [
     user.name === null && user.isServerAdmin
       ? add('access', 'admins', 'bad', say.noAdmins)
       : add('access', 'admins', 'ok', say.admins),
@@ -49,35 +49,37 @@ export function ownFindings ({ info, index, designs, security, user, work, now, 
   ]
   const views = designs.find(({ _id }) => _id === DESIGN)?.views ?? {}
   const missing = VIEWS.filter(name => !views[name])
-  if (missing.length) found.push(add('indexes', 'deployed', 'warning', told(say.notDeployed, missing.join(', ')), push))
-  if (index) found.push(
+  if (missing.length) {
+    findings.push(add('indexes', 'deployed', 'warning', fill(say.notDeployed, missing.join(', ')), push))
+  }
+  if (index) findings.push(
     behind(index, add, say),
     waste('indexes', index, { name: 'compactIndex', path: '_compact/versions' }, add, say, size)
   )
-  found.push(waste('database', info, { name: 'compact', path: '_compact' }, add, say, size))
+  findings.push(waste('database', info, { name: 'compact', path: '_compact' }, add, say, size))
   if (figures?.conflicts) {
-    found.push(add('database', 'conflicts', 'warning', told(say.conflicts, figures.conflicts),
+    findings.push(add('database', 'conflicts', 'warning', fill(say.conflicts, figures.conflicts),
       [command('tilecouch check --only conflicts --fix')]))
   }
   const stopped = work.filter(doc => workState(doc, now) === 'interrupted' && now - Date.parse(doc.seen) < INTERRUPTED)
-  if (stopped.length) found.push(add(
-    'work', 'interrupted', 'warning', told(say.interrupted, stopped.length), [{ kind: 'link', place: 'work' }]
+  if (stopped.length) findings.push(add(
+    'work', 'interrupted', 'warning', fill(say.interrupted, stopped.length), [{ kind: 'link', place: 'work' }]
   ))
-  return /** @type {Finding[]} */ (found.filter(Boolean))
+  return /** @type {Finding[]} */ (findings.filter(Boolean))
 }
 
-/** A finding with its figures. */
-const told = ({ found, why, advice }, value) => ({ found: found(value), why, advice })
+/** The texts of a finding with its figure. */
+const fill = ({ found, why, advice }, value) => ({ found: found(value), why, advice })
 
 const command = line => /** @type {Remedy} */ ({ kind: 'command', line })
 
 function behind (index, add, say) {
   const pending = pendingOf(index)
-  const { behind: much, far } = findingDefaults
-  if (pending <= much) return add('indexes', 'up to date', 'ok', say.upToDate)
+  const { behind: limit, far } = findingDefaults
+  if (pending <= limit) return add('indexes', 'up to date', 'ok', say.upToDate)
   const state = pending > far ? 'bad' : 'warning'
   const build = [{ kind: 'action', name: 'build', path: `${DESIGN}/_view/by_time` }]
-  const words = told(say.behind, pending)
+  const words = fill(say.behind, pending)
   if (!index.updater_running) return add('indexes', 'up to date', state, words, build)
   return add('indexes', 'up to date', state, { ...words, advice: say.behind.wait })
 }
@@ -91,7 +93,7 @@ function waste (area, { sizes: { file = 0, active = 0 } = {}, compact_running: i
     area,
     'compaction',
     'warning',
-    told(say.waste, { file: size(file), slack: size(slack) }),
+    fill(say.waste, { file: size(file), slack: size(slack) }),
     [{ kind: 'action', ...action }]
   )
 }
@@ -107,23 +109,23 @@ export function reportOf (work) {
 }
 
 /**
- * All findings, the worst first. Where both have looked at one thing, what the page sees now is newer.
- * @param {Finding[]} own @param {any} [report] document of work
+ * All findings, the worst first. If both checked one thing, the newer finding of the page counts.
+ * @param {Finding[]} pageFindings @param {any} [report] document of work
  * @returns {Finding[]}
  */
-export function allFindings (own, report) {
+export function allFindings (pageFindings, report) {
   const nameOf = ({ area, check }) => `${area} ${check}`
-  const known = new Set(own.map(nameOf))
-  const others = (report?.about.findings ?? []).filter(isFinding).filter(finding => !known.has(nameOf(finding)))
+  const names = new Set(pageFindings.map(nameOf))
+  const doctorFindings = (report?.about.findings ?? []).filter(isFinding).filter(finding => !names.has(nameOf(finding)))
     .map(finding => ({ ...finding, remedies: remediesOf(finding) }))
-  const all = [...own, ...others]
-  return STATES.flatMap(state => all.filter(finding => finding.state === state))
+  const findings = [...pageFindings, ...doctorFindings]
+  return STATES.flatMap(state => findings.filter(finding => finding.state === state))
 }
 
 const isFinding = finding => finding && STATES.includes(finding.state) &&
   ['area', 'check', 'found'].every(field => typeof finding[field] === 'string')
 
-// commands in the advice of the doctor that can be typed as they stand
+// commands in the advice of the doctor that are complete
 const COMMAND_FORMS = [
   'push',
   'check --only \\w+ --fix',

@@ -1,9 +1,9 @@
-// How a store grows, from its editions: by the month in which the store learnt of them, which is not the time that
-// they are of. Pure.
+// Pure functions that compute the growth of a store from its editions, by the month in which they were loaded, not by
+// the time of their content.
 
 const DAY = 86_400_000 // milliseconds
-const LATELY = 183 // days that an estimate looks back
-const LEAST = 30 // days of them, where the store is younger
+const LATELY = 183 // days before now that an estimate covers
+const LEAST = 30 // minimum days of an estimate, for a younger store
 
 /**
  * @typedef {{layer: string, time: string, started?: string, finished?: string, bytes?: number, created?: number,
@@ -11,14 +11,14 @@ const LEAST = 30 // days of them, where the store is younger
  * @typedef {{month: string, bytes: number, versions: number, editions: number}} Month month: 2024-03
  */
 
-/** When the store learnt of an edition. @param {Edition} edition */
+/** The time when an edition was loaded. @param {Edition} edition */
 export const learntAt = ({ finished, started }) => finished ?? started
 
 /** Versions that an edition added. @param {Edition} edition */
 export const versionsOf = ({ created = 0, advanced = 0, backfilled = 0 }) => created + advanced + backfilled
 
 /**
- * Every month from the first edition until now, those without any included.
+ * Every month from the first edition until now, including months without editions.
  * @param {Edition[]} editions @param {number} now milliseconds
  * @returns {Month[]} oldest first
  */
@@ -37,11 +37,11 @@ export function monthsOf (editions, now) {
     if (!first || month < first) first = month
   }
   const last = [new Date(now).toISOString().slice(0, 7), ...months.keys()].reduce((a, b) => a > b ? a : b)
-  const all = []
+  const list = []
   for (let month = first; month && month <= last; month = nextMonth(month)) {
-    all.push(months.get(month) ?? { month, bytes: 0, versions: 0, editions: 0 })
+    list.push(months.get(month) ?? { month, bytes: 0, versions: 0, editions: 0 })
   }
-  return all
+  return list
 }
 
 function nextMonth (month) {
@@ -52,25 +52,25 @@ function nextMonth (month) {
 }
 
 /**
- * Bytes of images that were added a day, on average of the last half year.
+ * The average bytes of images that were added per day in the last half year.
  * @param {Edition[]} editions @param {number} now milliseconds
  */
 export function bytesADay (editions, now) {
   const since = now - LATELY * DAY
   let [bytes, first] = [0, now]
   for (const edition of editions) {
-    const at = Date.parse(learntAt(edition) ?? '')
-    if (!(at <= now)) continue
-    first = Math.min(first, at)
-    if (at >= since) bytes += edition.bytes ?? 0
+    const loadedAt = Date.parse(learntAt(edition) ?? '')
+    if (!(loadedAt <= now)) continue
+    first = Math.min(first, loadedAt)
+    if (loadedAt >= since) bytes += edition.bytes ?? 0
   }
   const days = Math.min(LATELY, Math.max(LEAST, (now - first) / DAY))
   return bytes / days
 }
 
 /**
- * When a disk is full, if the store grows as it did.
- * @param {{free: number, at: number}} disk as it was seen @param {number} aDay bytes on the disk
+ * The time when a disk is full, if the store grows at the same rate.
+ * @param {{free: number, at: number}} disk free bytes at a time @param {number} aDay bytes on the disk
  * @returns {number | null} milliseconds since 1970; null: never
  */
 export const fullAt = ({ free, at }, aDay) => aDay > 0 ? at + free / aDay * DAY : null

@@ -1,5 +1,5 @@
-// The overview: what the store holds, how it grows, what is wrong with it and what it does at the moment. Figures come
-// from a few requests for all layers together, which never wait for an index; documents from the change feed.
+// The overview page: figures of the store, its growth, findings and running tasks. Figures come from a few requests for
+// all layers together, which never wait for an index. Documents come from the change feed.
 import { count, date, percent, size, time } from '../../format.js'
 import { html, useEffect, useMemo, useRef, useState } from '../../html.js'
 import { useApp, useDocs, useStoreLine } from '../app.js'
@@ -16,28 +16,28 @@ import { Picture } from './pictures.js'
 import { Growth } from './plots.js'
 
 const words = texts.overview
-const NEEDED = /** @type {const} */ (['layer', 'edition', 'work']) // kinds of documents, before anything is drawn
-const LAYERS = 24 // until all are asked for
-const FINDINGS = 60 // of a kind
+const NEEDED = /** @type {const} */ (['layer', 'edition', 'work']) // kinds of documents to read before drawing
+const LAYERS = 24 // layers shown at first
+const FINDINGS = 60 // findings shown per state
 const FAILURES = 10 // commands with failed tiles at once
 const LOAD = 'tilecouch load FOLDER --layer NAME'
 const BUILD = { name: 'build', path: '_design/versions/_view/by_time' }
 const CLASSES = { bad: 'bad', warning: 'warn', unknown: '', ok: 'good' }
 
-/** What the looks at the store have found. */
+/** The results of looking at the store. */
 function useLooks () {
   const app = useApp()
-  const [found, setFound] = useState({ seen: /** @type {import('./look.js').Seen} */ ({}), problem: '' })
+  const [results, setResults] = useState({ seen: /** @type {import('./look.js').Seen} */ ({}), problem: '' })
   const look = useRef(/** @type {Look | null} */ (null))
   useEffect(() => {
-    const own = look.current = new Look(app, (seen, problem) => setFound({ seen, problem }))
-    const stopHearing = app.docs.onChange(kinds => own.changed(kinds))
+    const newLook = look.current = new Look(app, (seen, problem) => setResults({ seen, problem }))
+    const stopHearing = app.docs.onChange(kinds => newLook.changed(kinds))
     return () => {
       stopHearing()
-      own.stop()
+      newLook.stop()
     }
   }, [])
-  return { ...found, lookSoon: () => look.current?.soon() }
+  return { ...results, lookSoon: () => look.current?.soon() }
 }
 
 export function Overview () {
@@ -60,7 +60,7 @@ export function Overview () {
   const rows = useMemo(() => rowsOf(docs.all('layer'), figures?.layers, ofEditions.last),
     [docs.version('layer'), figures, ofEditions])
 
-  /** Asks, and has CouchDB do it. @param {{name: string, path: string}} remedy */
+  /** Asks for confirmation, then makes CouchDB do it. @param {{name: string, path: string}} remedy */
   async function act ({ name, path }) {
     const { ask, text, name: action } = words.needs.actions[name]
     if (!await confirm({ head: ask, text, action })) return
@@ -84,11 +84,11 @@ export function Overview () {
 
   function content () {
     const { info, index } = state
-    const own = isEmbedded ? null : index // the embedded store has it in its own size
+    const separateIndex = isEmbedded ? null : index // the size of the embedded store includes its index
     const layers = docs.all('layer')
     const { report, running } = ofWork
     const facts = { info, index, designs, security: app.security, user, work: running, now, figures }
-    const used = info.sizes.active + (own?.sizes.active ?? 0)
+    const used = info.sizes.active + (separateIndex?.sizes.active ?? 0)
     const ratio = figures?.total.bytes ? used / figures.total.bytes : 1
     const checked = report && {
       when: fromNow(Date.parse(report.finished ?? report.seen) - now), who: report.user ?? ''
@@ -97,7 +97,7 @@ export function Overview () {
     const late = pending && (index.updater_running ? words.building : words.notBuilt)(pending)
     return html`<div>
       <${Figures} ...${{ layers, editions: ofEditions, figures, expiring, failures }}
-        disk=${{ file: info.sizes.file, active: info.sizes.active, index: own?.sizes.file ?? 0 }} />
+        disk=${{ file: info.sizes.file, active: info.sizes.active, index: separateIndex?.sizes.file ?? 0 }} />
       <p class="hint" role="status">${figures ? late || '' : words.noIndex}</p>
       <${Needs} findings=${allFindings(ownFindings(facts, words.own, size), report)} checked=${checked} act=${act} />
       <div class="pair">
@@ -111,27 +111,27 @@ export function Overview () {
   }
 }
 
-/** @param {import('./figures.js').Count} given */
+/** @param {import('./figures.js').Count} counted */
 const atLeast = ({ tiles, isMore }) => isMore ? words.figures.atLeast(count(tiles)) : count(tiles)
 
 /** The figures of the store as a whole. */
 function Figures ({ layers, editions, figures, expiring, failures, disk: { file, active, index } }) {
   const { total } = figures ?? {}
-  const own = words.figures
-  const inUse = active < file ? own.inUse(size(active)) : ''
-  const list = [
+  const figureWords = words.figures
+  const inUse = active < file ? figureWords.inUse(size(active)) : ''
+  const figureRows = [
     ['layers', count(layers.length)],
-    ['tiles', total ? count(total.tiles) : '–', own.ofNow],
-    ['versions', total ? count(total.versions) : '–', own.ofAll],
-    ['images', total ? size(total.bytes) : '–', total && own.imagesNow(size(total.currentBytes))],
-    ['disk', size(file), index ? own.withIndex(size(index)) : inUse],
-    ['editions', count(editions.all.length), editions.newest && own.newest(date(editions.newest))],
+    ['tiles', total ? count(total.tiles) : '–', figureWords.ofNow],
+    ['versions', total ? count(total.versions) : '–', figureWords.ofAll],
+    ['images', total ? size(total.bytes) : '–', total && figureWords.imagesNow(size(total.currentBytes))],
+    ['disk', size(file), index ? figureWords.withIndex(size(index)) : inUse],
+    ['editions', count(editions.all.length), editions.newest && figureWords.newest(date(editions.newest))],
     ['expired', expiring ? atLeast(expiring.expired) : '–'],
     ['failed', count(failures.reduce((sum, { failed }) => sum + failed, 0))]
   ]
-  return html`<dl class="figures" aria-label=${own.head}>
-    ${list.map(([name, value, note = '']) => html`<div key=${name} data-figure=${name}>
-      <dt>${own[name]}</dt>
+  return html`<dl class="figures" aria-label=${figureWords.head}>
+    ${figureRows.map(([name, value, note = '']) => html`<div key=${name} data-figure=${name}>
+      <dt>${figureWords[name]}</dt>
       <dd><span class="value">${value}</span><small>${note}</small></dd>
     </div>`)}
   </dl>`
@@ -143,21 +143,21 @@ function Command ({ line }) {
   return html`<${Copyable} text=${text} label=${words.needs.copy(text)} />`
 }
 
-/** What needs attention: findings, the worst first, each with its remedy. */
+/** The findings, the worst first, each with its remedy. */
 function Needs ({ findings, checked, act }) {
-  const of = state => findings.filter(each => each.state === state).slice(0, FINDINGS)
-  const wrong = [...of('bad'), ...of('warning')]
-  const [unknown, fine] = [of('unknown'), of('ok')]
+  const findingsOf = state => findings.filter(finding => finding.state === state).slice(0, FINDINGS)
+  const faults = [...findingsOf('bad'), ...findingsOf('warning')]
+  const [unknown, fine] = [findingsOf('unknown'), findingsOf('ok')]
   const checkedText = checked?.who ? words.needs.checkedBy(checked) : checked && words.needs.checked(checked.when)
   return html`<${Card} name="needs" head=${words.needs.head}>
     <div class="body">
-      ${wrong.length
+      ${faults.length
         ? html`<ul class="findings">
-            ${wrong.map(each => html`<${Finding} key=${nameOf(each)} finding=${each} act=${act} />`)}
+            ${faults.map(fault => html`<${Finding} key=${nameOf(fault)} finding=${fault} act=${act} />`)}
           </ul>`
         : html`<p>${words.needs.nothing}</p>`}
-      ${unknown.length > 0 && html`<${Rest} head=${words.needs.unknown(unknown.length)} findings=${unknown} />`}
-      ${fine.length > 0 && html`<${Rest} head=${words.needs.fine(fine.length)} findings=${fine} />`}
+      ${unknown.length > 0 && html`<${FindingList} head=${words.needs.unknown(unknown.length)} findings=${unknown} />`}
+      ${fine.length > 0 && html`<${FindingList} head=${words.needs.fine(fine.length)} findings=${fine} />`}
       <${Hint}><${WithCode} text=${checkedText || words.needs.never} /><//>
       ${checked && html`<${Hint}>${words.needs.again}<//>`}
       <${Command} line="tilecouch doctor" />
@@ -166,13 +166,13 @@ function Needs ({ findings, checked, act }) {
 }
 
 function nameOf ({ area, check }) {
-  const own = words.areas[area] ?? area
-  return check === area || words.areas[check] ? own : `${own}: ${check}`
+  const areaName = words.areas[area] ?? area
+  return check === area || words.areas[check] ? areaName : `${areaName}: ${check}`
 }
 
 function Finding ({ finding, act }) {
   const { state, found, why, advice, remedies = [] } = finding
-  const isCommand = remedies.some(({ line }) => line === advice) // the advice is no more than the command below it
+  const isCommand = remedies.some(({ line }) => line === advice) // the advice only repeats the command below it
   return html`<li class="finding ${state}">
     <${State} kind=${CLASSES[state]}>${words.needs.states[state]}<//>
     <div>
@@ -191,8 +191,8 @@ function Remedy ({ remedy: { kind, line, place, name, path }, act }) {
   return html`<${Button} onClick=${() => act({ name, path })}>${words.needs.actions[name].name}<//>`
 }
 
-/** What is fine or unknown, in a line each. */
-const Rest = ({ head, findings }) => html`<${Fold} head=${head}>
+/** Findings that are fine or unknown, one per line. */
+const FindingList = ({ head, findings }) => html`<${Fold} head=${head}>
   <ul class="hint">
     ${findings.map(finding => html`<li key=${nameOf(finding)}>${nameOf(finding)} – ${finding.found}</li>`)}
   </ul>
@@ -221,18 +221,18 @@ function Room ({ free, size: whole, seen, full, aMonth }) {
     <${Hint}>${aMonth ? estimate : words.disk.never}<//>`
 }
 
-/** The index: whether it is up to date. What CouchDB does in the background for this store: indexes, compaction. */
+/** The state of the index, and the background tasks of CouchDB for this store. */
 function Running ({ hasIndex, pending, isBuilding, tasks, seesTasks, act }) {
-  const own = words.running
-  const state = pending ? own.pending(pending) : own.upToDate
+  const runningWords = words.running
+  const state = pending ? runningWords.pending(pending) : runningWords.upToDate
   const canBuild = hasIndex && pending > 0 && !isBuilding
-  return html`<${Card} name="running" head=${own.head}>
+  return html`<${Card} name="running" head=${runningWords.head}>
     <div class="body">
-      <p>${hasIndex ? state : words.noIndex}${hasIndex && isBuilding && ` (${own.building})`}</p>
-      ${canBuild && html`<${Button} onClick=${() => act(BUILD)}>${own.build}<//>`}
+      <p>${hasIndex ? state : words.noIndex}${hasIndex && isBuilding && ` (${runningWords.building})`}</p>
+      ${canBuild && html`<${Button} onClick=${() => act(BUILD)}>${runningWords.build}<//>`}
       ${tasks.length
         ? html`<ul class="tasks">${tasks.map(task => html`<${Task} key=${task.type} ...${task} />`)}</ul>`
-        : html`<${Hint}>${seesTasks ? own.none : own.onlyAdmins}<//>`}
+        : html`<${Hint}>${seesTasks ? runningWords.none : runningWords.onlyAdmins}<//>`}
     </div>
   <//>`
 }
@@ -245,35 +245,35 @@ function Task ({ type, share }) {
   </li>`
 }
 
-/** Tiles that have expired or will soon, and those that could not be loaded. */
+/** Tiles that have expired or will soon, and tiles that could not be loaded. */
 function Tiles ({ expiring, canRefresh, failures }) {
-  const own = words.tiles
-  const counts = expiring ? [expiring.expired, ...expiring.next.map(each => each.count)] : []
-  return html`<${Card} name="tiles" head=${own.head}>
+  const tileWords = words.tiles
+  const counts = expiring ? [expiring.expired, ...expiring.next.map(span => span.count)] : []
+  return html`<${Card} name="tiles" head=${tileWords.head}>
     <div class="body">
       ${!expiring && html`<p>${words.noIndex}</p>`}
-      ${expiring && !counts.some(({ tiles }) => tiles) && html`<p>${own.noneExpired}</p>`}
+      ${expiring && !counts.some(({ tiles }) => tiles) && html`<p>${tileWords.noneExpired}</p>`}
       ${counts.some(({ tiles }) => tiles) && html`<dl class="lines">
-        <div><dt>${own.expired}</dt><dd>${atLeast(expiring.expired)}</dd></div>
-        ${expiring.next.map(each => html`<div key=${each.days}>
-          <dt>${own.within(each.days)}</dt><dd>${atLeast(each.count)}</dd>
+        <div><dt>${tileWords.expired}</dt><dd>${atLeast(expiring.expired)}</dd></div>
+        ${expiring.next.map(span => html`<div key=${span.days}>
+          <dt>${tileWords.within(span.days)}</dt><dd>${atLeast(span.count)}</dd>
         </div>`)}
       </dl>`}
       ${expiring?.expired.tiles > 0 && html`
-        <${Hint}>${canRefresh ? own.refresh : own.remove}<//>
+        <${Hint}>${canRefresh ? tileWords.refresh : tileWords.remove}<//>
         <${Command} line="tilecouch ${canRefresh ? 'seed' : 'prune'} --expired --all" />`}
-      <${Table} title=${own.failedIn} rows=${failures} columns=${failureColumns} most=${FAILURES}
+      <${Table} title=${tileWords.failedIn} rows=${failures} columns=${failureColumns} most=${FAILURES}
         keyOf=${({ command, layer, when }) => `${command} ${layer} ${when}`} />
-      ${!failures.length && html`<p>${own.noneFailed}</p>`}
+      ${!failures.length && html`<p>${tileWords.noneFailed}</p>`}
     </div>
   <//>`
 }
 
 const failureColumns = [
-  { label: words.tiles.what, cell: each => html`<a href="#${each.place}">${each.command}</a>`, isHead: true },
-  { label: words.tiles.layer, cell: each => each.layer },
-  { label: words.tiles.when, cell: each => time(each.when) },
-  { label: words.tiles.count, cell: each => count(each.failed), isNumber: true }
+  { label: words.tiles.what, cell: failure => html`<a href="#${failure.place}">${failure.command}</a>`, isHead: true },
+  { label: words.tiles.layer, cell: failure => failure.layer },
+  { label: words.tiles.when, cell: failure => time(failure.when) },
+  { label: words.tiles.count, cell: failure => count(failure.failed), isNumber: true }
 ]
 
 const figureColumn = (label, field, format) =>
@@ -298,13 +298,13 @@ const layerColumns = [
 
 /** The layers with their figures and a picture. */
 function LayerTable ({ rows }) {
-  const [isWhole, setWhole] = useState(false)
-  const shown = isWhole ? rows : rows.slice(0, LAYERS)
+  const [showsAll, setShowsAll] = useState(false)
+  const shown = showsAll ? rows : rows.slice(0, LAYERS)
   return html`<${Card} name="layers" head=${words.layers.head}>
     ${!rows.length && html`<p>${words.layers.none}</p><${Command} line=${LOAD} />`}
     <${Table} title=${words.layers.head} rows=${shown} columns=${layerColumns} most=${Infinity}
       keyOf=${({ layer }) => layer} />
-    ${shown.length < rows.length && html`<${Button} onClick=${() => setWhole(true)}>
+    ${shown.length < rows.length && html`<${Button} onClick=${() => setShowsAll(true)}>
       ${words.layers.all(rows.length)}
     <//>`}
   <//>`

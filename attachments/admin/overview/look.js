@@ -1,17 +1,17 @@
-// Looks at the store again and again while the overview is open: sizes, indexes, figures of layers, expired tiles,
-// running tasks. No look waits for an index.
+// Reads the store again and again while the overview is open: sizes, indexes, figures of layers, expired tiles,
+// running tasks. No request waits for an index.
 import { figureDefaults, pendingOf, readExpiring, readFigures, readState } from './figures.js'
 
 const pauses = {
-  look: 5000, // milliseconds between two looks at what goes on
+  look: 5000, // milliseconds between two looks
   soon: 1000, // the same, while an index catches up
   change: 500, // the same, after a change of a layer or an edition
-  share: 10, // figures are read again after so many times as long as that takes
-  again: 60_000 // milliseconds after which expired tiles are counted again, and design documents read
+  share: 10, // figures are read again after this many times the duration of the last read
+  again: 60_000 // milliseconds after which expired tiles and design documents are read again
 }
 
 /**
- * What was seen, as far as it is known.
+ * The results of the looks so far.
  * @typedef {object} Seen
  * @property {Awaited<ReturnType<typeof readState>>} [state]
  * @property {Awaited<ReturnType<typeof readFigures>>} [figures]
@@ -46,7 +46,7 @@ export class Look {
 
   /** @param {Set<string>} kinds of documents that have changed */
   changed (kinds) {
-    if (kinds.has('layer')) this.#slowAt = -Infinity // a ttl may be another one
+    if (kinds.has('layer')) this.#slowAt = -Infinity // a ttl may have changed
     if (!this.#seen.expiring && this.#app.docs.known.has('layer')) this.soon(0)
     else if (kinds.has('layer') || kinds.has('edition')) this.soon(pauses.change)
   }

@@ -1,11 +1,11 @@
-// A picture of each layer that is in view: a tile of the deepest zoom at which the layer is one tile, else one from the
-// middle of its first zoom.
+// The picture of a layer in lists of layers: the tile of the deepest zoom that has only one, else a tile from the
+// middle of the first zoom.
 import { html } from '../../html.js'
 import { LazyImage } from '../../parts.js'
 import { useApp } from '../app.js'
 
 const LARGEST = 500_000 // bytes of a tile, on average
-const FAR = 1000 // rows that are skipped at most to come to the middle
+const FAR = 1000 // maximum rows to skip to reach the middle
 const VIEW = '_design/versions/_view/by_area'
 
 export function Picture ({ layer, format }) {

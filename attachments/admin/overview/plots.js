@@ -1,4 +1,4 @@
-// Growth by month: two plots with bars, and the table with their numbers. A plot is drawn as wide as its place, so that
+// Growth by month: two bar plots, and a table with their numbers. A plot is drawn in the width of its place, so that
 // its texts stay readable.
 import { count, size } from '../../format.js'
 import { html, useLayoutEffect, useMemo, useRef, useState } from '../../html.js'
@@ -8,13 +8,13 @@ import { Card, Table } from '../parts.js'
 import { texts } from '../words.js'
 
 const words = texts.overview.growth
-const MOST = 60 // months that the plots may show; the table has all
+const MOST = 60 // maximum months of the plots; the table has all
 const HEIGHT = 150 // pixels
 const [TOP, BOTTOM] = [10, 22] // pixels above and below the bars
-const LETTER = 6.6 // pixels that a letter of the scale takes
-const LEAST = 15 // pixels from one bar to the next
-const LABEL = 66 // pixels from one label to the next
-const WIDEST = 36 // pixels of a bar
+const LETTER = 6.6 // pixels of a letter of the scale
+const LEAST = 15 // minimum pixels from one bar to the next
+const LABEL = 66 // minimum pixels from one label to the next
+const WIDEST = 36 // maximum pixels of a bar
 
 const monthFormat = new Intl.DateTimeFormat(locale, { month: 'short', year: 'numeric', timeZone: 'UTC' })
 
@@ -63,7 +63,7 @@ function useWidth () {
   return /** @type {const} */ ([node, width])
 }
 
-/** An image for those who see it: the table says the same. */
+/** A plot as an image. The table has the same numbers for screen readers. */
 function Plot ({ field, months }) {
   const [node, width] = useWidth()
   const format = formats[field]
@@ -78,32 +78,32 @@ function Plot ({ field, months }) {
 }
 
 function Bars ({ months, field, format, width }) {
-  const top = scaleOf(Math.max(...months.map(each => each[field])))
+  const top = scaleOf(Math.max(...months.map(row => row[field])))
   const marks = [top / 2, top].map(value => ({ value, text: format(value) }))
   const left = Math.ceil(Math.max(...marks.map(({ text }) => text.length)) * LETTER) + 10
-  const shown = months.slice(-Math.max(1, Math.floor((width - left) / LEAST)))
-  const step = (width - left) / Math.max(shown.length, 6)
+  const rows = months.slice(-Math.max(1, Math.floor((width - left) / LEAST)))
+  const step = (width - left) / Math.max(rows.length, 6)
   const thick = Math.min(WIDEST, step * 0.7)
   const every = Math.ceil(LABEL / step) // bars from one with a label to the next
   const yOf = value => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top)
-  const xOf = at => left + step * at + (step - thick) / 2
-  const isNamed = at => (shown.length - 1 - at) % every === 0 && xOf(at) + thick / 2 > left + 24
+  const xOf = slot => left + step * slot + (step - thick) / 2
+  const isLabelled = slot => (rows.length - 1 - slot) % every === 0 && xOf(slot) + thick / 2 > left + 24
   return html`
     ${marks.map(({ value, text }) => html`
       <line class="mark" x1=${left} x2=${width} y1=${yOf(value)} y2=${yOf(value)} />
       <text x=${left - 8} y=${yOf(value) + 4} text-anchor="end">${text}</text>`)}
-    ${shown.map((each, at) => html`<rect key=${each.month} class="bar" x=${xOf(at)} y=${yOf(each[field])} width=${thick}
-      height=${Math.max(each[field] > 0 ? 1 : 0, yOf(0) - yOf(each[field]))} rx="2">
-      <title>${monthName(each.month)}: ${format(each[field])}</title>
+    ${rows.map((row, slot) => html`<rect key=${row.month} class="bar" x=${xOf(slot)} y=${yOf(row[field])} width=${thick}
+      height=${Math.max(row[field] > 0 ? 1 : 0, yOf(0) - yOf(row[field]))} rx="2">
+      <title>${monthName(row.month)}: ${format(row[field])}</title>
     </rect>`)}
-    ${shown.map((each, at) => isNamed(at) && html`<text y=${HEIGHT - 6} text-anchor="middle"
-      x=${Math.min(xOf(at) + thick / 2, width - LABEL / 2 + 4)}>${monthName(each.month)}</text>`)}
+    ${rows.map((row, slot) => isLabelled(slot) && html`<text y=${HEIGHT - 6} text-anchor="middle"
+      x=${Math.min(xOf(slot) + thick / 2, width - LABEL / 2 + 4)}>${monthName(row.month)}</text>`)}
     <line class="ground" x1=${left} x2=${width} y1=${yOf(0)} y2=${yOf(0)} />`
 }
 
-/** A round number that is not less: 1, 2 or 5 with zeros. @param {number} most */
-function scaleOf (most) {
-  if (!(most > 0)) return 2
-  const power = 10 ** Math.floor(Math.log10(most))
-  return Math.max(2, [1, 2, 5, 10].map(each => each * power).find(each => each >= most) ?? most)
+/** A round number that is not less than another one: 1, 2 or 5 with zeros. @param {number} min */
+function scaleOf (min) {
+  if (!(min > 0)) return 2
+  const power = 10 ** Math.floor(Math.log10(min))
+  return Math.max(2, [1, 2, 5, 10].map(factor => factor * power).find(number => number >= min) ?? min)
 }

@@ -1,5 +1,5 @@
-// Mirrors of this store that other machines keep. They write no document of work here, but a checkpoint, as CouchDB's
-// replicator does. No change tells of it: the page looks again every few seconds.
+// The table of mirrors of this store on other machines. A mirror writes no document of work here, but a checkpoint, as
+// CouchDB's replicator does. No change feed contains checkpoints, so the page reads them every few seconds.
 import { scrub } from '../../../core/errors.js'
 import { PREFIX } from '../../../core/mirror/checkpoint.js'
 import { time } from '../../format.js'
@@ -57,15 +57,15 @@ async function readCopies (couch, signal) {
     .sort((a, b) => a.other < b.other ? -1 : 1)
 }
 
-/** Every reader of the store may write one, with anything in it. */
+/** Whether a document is a checkpoint. Every reader of the store may write anything there. */
 const isCheckpoint = doc =>
   typeof doc?.from === 'string' && typeof doc.to === 'string' && Boolean(doc.session_id || doc.noted)
 
 /** @param {any} doc a checkpoint @param {number} position the number of the newest change @returns {Copy} */
 function copyOf ({ to, selection, source_last_seq: read, noted, up_to_date: upToDate, history }, position) {
   const seen = noted ?? history?.[0]?.end_time
-  const at = Number.parseInt(read, 10)
-  const pending = Number.isFinite(at) ? Math.max(0, position - at) : undefined
+  const sequence = Number.parseInt(read, 10)
+  const pending = Number.isFinite(sequence) ? Math.max(0, position - sequence) : undefined
   return { other: scrub(to), selection, pending, success: pending === 0 ? seen : upToDate }
 }
 
@@ -76,18 +76,18 @@ function stateOf (pending) {
 
 function partOf (selection) {
   const { layers, bbox, zooms, current, since } = selection ?? {}
-  const told = [
+  const facts = [
     layers?.length && layers.join(', '),
     bbox && bbox.join(', '),
     zooms && `z${zooms.min}–${zooms.max}`,
     current && parts.current,
     since && parts.since(since)
   ]
-  return told.filter(Boolean).join(' · ') || parts.all
+  return facts.filter(Boolean).join(' · ') || parts.all
 }
 
 /**
- * How surely an address is the one of this store: 0 another one, 1 the same name, 2 the same place.
+ * How likely an address is that of this store: 0 another one, 1 the same name, 2 the same place.
  * @param {string} db address of the store @param {string} name of the database
  */
 function likenessTo (db, name) {
@@ -100,8 +100,8 @@ function likenessTo (db, name) {
   const storePlace = placeOf(db)
   return address => {
     if (address === 'embedded') return 1
-    const asked = placeOf(address)
-    if (storePlace.host === asked.host && storePlace.path === asked.path) return 2
-    return asked.path.slice(asked.path.lastIndexOf('/') + 1) === encodeURIComponent(name) ? 1 : 0
+    const place = placeOf(address)
+    if (storePlace.host === place.host && storePlace.path === place.path) return 2
+    return place.path.slice(place.path.lastIndexOf('/') + 1) === encodeURIComponent(name) ? 1 : 0
   }
 }

@@ -1,5 +1,5 @@
-// What commands do in this store: what runs, what was interrupted, what ended. A killed command says "running" for ever
-// and changes no document, so the page looks again every few seconds.
+// The section "Work": running, interrupted and ended commands of this store. A killed command says "running" for ever
+// and changes no document, so the page checks the times again every few seconds.
 import { typedAgain } from '../../../core/work.js'
 import { count, time } from '../../format.js'
 import { html, useInterval, useMemo, useState } from '../../html.js'
@@ -14,8 +14,8 @@ import { Start } from './start.js'
 
 const words = texts.work
 const { columns } = words
-const LOOK = 3000 // milliseconds between two looks at who still lives
-const MOST = 60 // runs of a list that are shown at once
+const LOOK = 3000 // milliseconds between two checks for interrupted commands
+const MOST = 60 // runs of a list that are shown at first
 const CLASSES = { done: 'good', failed: 'bad', stopped: '' }
 
 export function Work () {
@@ -53,7 +53,7 @@ function Run ({ doc, isInterrupted, now }) {
   const { done = 0, total, seen } = doc
   const title = nameOf(doc)
   const when = isInterrupted && words.lastSeen(fromNow(Date.parse(seen) - now))
-  const far = figures(isInterrupted ? { ...doc, rate: undefined, about: undefined } : doc)
+  const progressText = figures(isInterrupted ? { ...doc, rate: undefined, about: undefined } : doc)
   return html`<li class="run">
     <div class="row">
       <strong class="grow">${title}</strong>
@@ -63,33 +63,33 @@ function Run ({ doc, isInterrupted, now }) {
     ${total > 0 && !follows(doc) &&
       html`<progress max="1" value=${Math.min(1, done / total)} aria-label=${words.progress(title)} />`}
     <p class="far">${route(doc)}</p>
-    <p class="far">${far}</p>
+    <p class="far">${progressText}</p>
     <${Hint}>${[when, origin(doc, now)].filter(Boolean).join(' · ')}<//>
     <${Failures} doc=${doc} />
     ${isInterrupted && html`<${Again} doc=${doc} show=${line => html`<p>${words.goOn}</p>${line}`} />`}
   </li>`
 }
 
-/** Which failed, some of them. */
+/** Some of the failed items. */
 function Failures ({ doc: { failures = [], failed = failures.length } }) {
   return failures.length > 0 && html`<${Fold} head=${words.failures(Math.max(failed, failures.length))}>
-    <ul class="hint">${failures.map(each => html`<li>${String(each)}</li>`)}</ul>
+    <ul class="hint">${failures.map(failure => html`<li>${String(failure)}</li>`)}</ul>
   <//>`
 }
 
 /**
- * The command that goes on with work or does it again, where a document offers one. It is built from the checked
- * arguments of a document that any writer may have written, and names the store of this page.
+ * The command that continues work or repeats it, if the document has one. It is built from checked arguments, because
+ * any writer may have written the document, and it names the store of this page.
  */
 function Again ({ doc, show }) {
   const store = useStoreAddress()
-  const typed = store && typedAgain(doc, store)
-  if (!typed) return null
-  const line = shellLine(...typed)
+  const args = store && typedAgain(doc, store)
+  if (!args) return null
+  const line = shellLine(...args)
   return show(html`<${Copyable} text=${line} label=${words.copy(line)} />`)
 }
 
-/** Removes the entry of a command: an admin any, others their own. */
+/** Removes the entry of a command. Admins may remove every entry, other users only their own. */
 function Remove ({ doc }) {
   const { docs, user, say } = useApp()
   if (!user.isAdmin && (user.name === null || doc.user !== user.name)) return null
@@ -107,13 +107,13 @@ function Remove ({ doc }) {
   return html`<${Button} aria-label=${label(nameOf(doc))} onClick=${remove}>${button}<//>`
 }
 
-/** What ended, and how: a table with filters. */
+/** The ended commands: a table with filters. */
 function Ended ({ docs, isKnown }) {
   const [choices, setChoices] = useState({ command: '', layer: '', state: '' })
   const shown = docs.filter(doc => hasChoices(doc, choices))
   const selects = useMemo(() => Object.entries(choices).map(([field, value]) => {
     const options = valuesOf(docs, field, value)
-      .map(each => [each, field === 'state' ? words.states[each] ?? each : each])
+      .map(option => [option, field === 'state' ? words.states[option] ?? option : option])
     return [field, words.filters[field], [['', words.filters.all], ...options], value]
   }), [docs, choices])
   const none = isKnown ? words.ended.none : ''
@@ -149,7 +149,7 @@ const endedColumns = [
   { label: columns.actions, cell: doc => html`<${Remove} doc=${doc} />` }
 ]
 
-/** How it ended; of a failure why, and what to do. */
+/** The result of a command; for a failure, the reason and advice. */
 function Outcome ({ doc }) {
   const { state, error } = doc
   const head = state === 'done' ? words.again : words.goOn

@@ -1,4 +1,4 @@
-// Commands to start something: filled in, ready to copy. What needs Node is not done by this page.
+// A form that fills in commands to copy. The page cannot run them: they need Node.
 import { scrub } from '../../../core/errors.js'
 import { byName } from '../../format.js'
 import { html, useState } from '../../html.js'
@@ -11,7 +11,7 @@ import { texts } from '../words.js'
 const words = texts.work.start
 const FILES = { load: 'tiles/', export: 'tiles.pmtiles', backup: 'store.tcb', mirror: 'https://maps.example.org/tiles' }
 
-/** What a command takes. withAll: works without a layer, too @type {Record<string, any>} */
+/** The arguments of each command. withAll: the layer may be left out @type {Record<string, any>} */
 const commands = {
   load: { line: ({ file, name }) => ['load', file, '--layer', name || 'LAYER'] },
   export: { hasLayer: true, line: ({ layer, file }) => ['export', layer || 'LAYER', file] },
@@ -30,17 +30,17 @@ export function Start () {
   const docs = useDocs('layer')
   const url = useStoreAddress()?.url
   const [command, setCommand] = useState('load')
-  const [chosen, setChosen] = useState(/** @type {string | undefined} */ (undefined))
+  const [chosenLayer, setChosen] = useState(/** @type {string | undefined} */ (undefined))
   const [name, setName] = useState('')
   const [files, setFiles] = useState(FILES)
 
   const { hasLayer, withAll, line } = commands[command]
   const layers = docs.all('layer').map(doc => doc.layer).sort(byName)
-  const layer = chosen ?? layers[0] ?? ''
-  const options = [...withAll ? [['', words.all]] : [], ...layers.map(each => [each, each])]
+  const layer = chosenLayer ?? layers[0] ?? ''
+  const options = [...withAll ? [['', words.all]] : [], ...layers.map(id => [id, id])]
   const file = scrub((files[command] ?? '').trim()) || FILES[command]
-  const given = line({ layer, file, url, name: name.trim(), doc: docs.get(`layer:${layer}`) })
-  const text = shellLine(...given, ...(url && command !== 'mirror' ? ['--db', url] : []))
+  const args = line({ layer, file, url, name: name.trim(), doc: docs.get(`layer:${layer}`) })
+  const text = shellLine(...args, ...(url && command !== 'mirror' ? ['--db', url] : []))
   const setFile = ({ target }) => setFiles({ ...files, [command]: target.value })
 
   return html`<${Card} name="start" head=${words.head}>
@@ -48,7 +48,7 @@ export function Start () {
     <form class="fields" onSubmit=${event => event.preventDefault()}>
       <label>
         ${words.command}
-        <${Select} options=${Object.keys(commands).map(each => [each, each])} value=${command} onChange=${setCommand} />
+        <${Select} options=${Object.keys(commands).map(key => [key, key])} value=${command} onChange=${setCommand} />
       </label>
       ${hasLayer && html`<label>
         ${words.layer}
