@@ -39,6 +39,7 @@ export class EditionReader {
   /** Forgets the editions of the previous layer. @returns {Read} */
   open (layer) {
     this.#stop.abort()
+    clearTimeout(this.#timer)
     this.#stop = new AbortController()
     this.#layer = layer
     this.#isReadingAll = false

@@ -7,7 +7,7 @@ import { isShallow } from './rules.js'
 import { isRun, newRun } from './runs.js'
 import { settingsOf } from './settings.js'
 import { isSecret } from './upstream.js'
-import { isObject } from './values.js'
+import { isObject, isSameJson } from './values.js'
 
 export const activityDefaults = {
   days: 365, // days that activity is kept, unless the settings of the store have `activityDays`
@@ -101,10 +101,8 @@ function hide (value, name) {
  * @param {Record<string, any>} changes a document, or its fields that were written
  */
 export const fieldsBetween = (before, changes) => Object.fromEntries(Object.entries(changes)
-  .filter(([field, after]) => !/^(_.*|type|layer)$/.test(field) && !isSame(before?.[field], after))
+  .filter(([field, after]) => !/^(_.*|type|layer)$/.test(field) && !isSameJson(before?.[field], after))
   .map(([field, after]) => [field, { before: before?.[field], after }]))
-
-const isSame = (a, b) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null)
 
 /** How many days activity is kept. @param {any} store the document of the store */
 export const activityDays = store => settingsOf(store).activityDays ?? activityDefaults.days

@@ -1,11 +1,15 @@
-// Every error that browsers and Node can meet, once; loader/errors.js adds those of Node alone. Callers branch on
-// `code`, never on text. status: what an HTTP answer carries; advice: what to do next. Messages show the value that was
-// wrong.
+// The catalogue of all errors of browsers and Node; loader/errors.js adds the errors of Node alone. Callers branch on
+// `code`, never on text. `status` is the HTTP status; `advice` says what to do next. Messages show the wrong value.
+
+/** Codes of errors that end when the store, the network or its settings are in order again. */
+export const TEMPORARY_CODES = Object.freeze([
+  'UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'DATABASE_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN'
+])
 
 /** @typedef {{status: number, text: (d: Record<string, any>) => string, advice?: string}} Entry */
 
 /**
- * An error of the catalogue.
+ * Makes an entry of the catalogue.
  * @param {number} status @param {Entry['text']} text @param {string} [advice]
  * @returns {Entry}
  */
@@ -13,7 +17,7 @@ export const entry = (status, text, advice) => ({ status, text, ...(advice && { 
 
 /** @type {Record<string, Entry>} */
 export const catalogue = {
-  // what a person typed
+  // input of a person
   BAD_LAYER: entry(400, d => `bad layer name ${show(d.value)}${d.why ? `: ${d.why}` : ''}`,
     'A layer is 1 to 63 of a-z, 0-9, _ and -, starting with a letter or digit, and not layer, edition, tile, ' +
       'manifest, block, removed, limits, style, work, activity, token or db.'),
@@ -48,11 +52,11 @@ export const catalogue = {
   BAD_UPSTREAM: entry(400, d => `bad upstream: ${d.field}${d.value === undefined ? '' : ` ${show(d.value)}`} ${d.why}`,
     'See docs/upstreams.md for the fields. Keys and passwords go into upstreamHeaders of the gateway, by host.'),
 
-  // what a program asked over HTTP
+  // HTTP requests of a program
   NOT_FOUND: entry(404, d => d.reason ?? 'nothing here', 'Tiles are at layer/z/x/y.png or layer@time/z/x/y.png.'),
   READ_ONLY: entry(405, d => d.reason ?? 'this address is read-only', 'Write to the database itself.'),
 
-  // what a source holds
+  // contents of a source
   EMPTY_IMAGE: entry(422, () => 'the tile has no bytes'),
   UNKNOWN_IMAGE: entry(422, d => `not a tile image: it starts ${show(d.value)}`,
     'Tiles are PNG, JPEG, WebP, AVIF or gzipped Mapbox vector tiles; the type is read from the bytes.'),
@@ -144,19 +148,19 @@ function badOption (/** @type {Record<string, any>} */ { option, value }) {
   return `${value === null ? 'no value' : `bad value ${show(value)}`} for ${option}`
 }
 
-/** The first of some names. */
+/** Lists the first three names, and the number of the others. */
 export function some (names) {
-  const all = [names].flat()
-  return `${all.slice(0, 3).join(', ')}${all.length > 3 ? ` and ${all.length - 3} more` : ''}`
+  const list = [names].flat()
+  return `${list.slice(0, 3).join(', ')}${list.length > 3 ? ` and ${list.length - 3} more` : ''}`
 }
 
-/** How much room an area needs, and how much there is. @param {Record<string, any>} details */
+/** Says how much room an area needs, and how much is free. @param {Record<string, any>} details */
 const roomOf = ({ needed, free = 0 }) =>
   needed === undefined ? '' : `: it needs ${megabytes(needed)}, and ${megabytes(free)} are free`
 
 const megabytes = bytes => `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`
 
-/** Text of a value for a message: quoted, cut, without anything that could be a password. */
+/** Formats a value for a message: quoted, cut off, and without possible passwords. */
 export function show (value) {
   const text = typeof value === 'string' ? value : JSON.stringify(value) ?? String(value)
   const clean = scrub(text)
@@ -164,8 +168,8 @@ export function show (value) {
 }
 
 /**
- * Removes names and passwords from every URL in a text, also where the password holds a slash or a quote that should
- * have been encoded, and the tokens that let into private layers. Rather too much goes than too little.
+ * Removes names and passwords from every URL in a text, and tokens for private layers. It also handles passwords with a
+ * slash or quote that should have been encoded. If in doubt, it removes too much.
  * @param {unknown} text
  */
 export function scrub (text) {
@@ -176,7 +180,7 @@ export function scrub (text) {
 }
 
 /**
- * The same for every text in a value: details of errors are kept for programs, which may log them.
+ * Applies `scrub` to every text in a value: errors keep their details for programs, which may log them.
  * @param {any} value @returns {any}
  */
 export function scrubAll (value) {
@@ -189,7 +193,7 @@ export function scrubAll (value) {
 /** An error with a stable code from the catalogue. Each is a new object: errors are never shared. */
 export class TilecouchError extends Error {
   /**
-   * @param {string} code one of the catalogue
+   * @param {string} code a code of the catalogue
    * @param {Record<string, any>} [details] values the message shows; kept on the error for programs
    * @param {{cause?: unknown}} [options]
    */
@@ -203,7 +207,7 @@ export class TilecouchError extends Error {
     this.details = scrubAll(details)
   }
 
-  /** What an HTTP answer or `--json` shows. */
+  /** The form for HTTP answers and for `--json`. */
   toJSON () {
     return { error: this.code, reason: this.message, ...(this.advice && { advice: this.advice }) }
   }

@@ -118,28 +118,3 @@ export function tileRanges ([west, south, east, north], z) {
   // a box nearly around the world meets itself at low zooms: no tile may come twice
   return left.x1 >= right.x0 ? [{ x0: 0, x1: last, y0, y1 }] : [left, right]
 }
-
-/** Counts the tiles in a box and a range of zooms. Exact up to 2^53. */
-export function countTiles (bbox, zooms) {
-  let count = 0
-  for (let z = zooms.min; z <= zooms.max; z++) {
-    for (const { x0, x1, y0, y1 } of tileRanges(bbox, z)) count += (x1 - x0 + 1) * (y1 - y0 + 1)
-  }
-  return count
-}
-
-/**
- * Makes a predicate for tiles in this box and these zooms. Either may be missing. Ranges are computed once per zoom.
- * @param {{bbox?: Bbox, zooms?: Zooms}} [selection]
- * @returns {(z: number, x: number, y: number) => boolean}
- */
-export function selector ({ bbox, zooms } = {}) {
-  /** @type {TileRange[][]} */
-  const ranges = []
-  return (z, x, y) => {
-    if (zooms && (z < zooms.min || z > zooms.max)) return false
-    if (!bbox) return true
-    ranges[z] ??= tileRanges(bbox, z)
-    return ranges[z].some(range => x >= range.x0 && x <= range.x1 && y >= range.y0 && y <= range.y1)
-  }
-}

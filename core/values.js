@@ -35,6 +35,17 @@ export function attempt (read) {
 /** The value of a JSON text; undefined if it is invalid. @param {string} text @returns {any} */
 export const jsonOf = text => attempt(() => JSON.parse(text))
 
+/** JSON that is the same for equal values: fields in the order of their names. @returns {string} */
+export function canonical (value) {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  if (typeof value !== 'object' || value === null) return Number.isNaN(value) ? 'NaN' : JSON.stringify(value) ?? 'null'
+  const fields = Object.keys(value).filter(name => value[name] !== undefined).sort()
+  return `{${fields.map(name => `${JSON.stringify(name)}:${canonical(value[name])}`).join(',')}}`
+}
+
+/** Whether two values are the same as JSON; a missing value counts as null. */
+export const isSameJson = (a, b) => canonical(a) === canonical(b)
+
 /** A part of a URL as text; unchanged if it cannot be decoded. @param {string} text */
 export const decodedText = text => attempt(() => decodeURIComponent(text)) ?? text
 

@@ -2,14 +2,13 @@
 // field that another user has changed meanwhile is not overwritten: the caller asks which value to keep. Each change is
 // recorded in a document of activity (core/activity.js).
 import { activityOf } from '../../core/activity.js'
+import { isSameJson } from '../../core/values.js'
 import { AnswerError } from '../requests.js'
 import { texts } from './words.js'
 
 export { fieldsBetween } from '../../core/activity.js'
 
 /** @typedef {import('../../core/activity.js').Change} Change */
-
-const same = (a, b) => JSON.stringify(a) === JSON.stringify(b)
 
 /** Another user has changed fields since they were read. */
 export class Clash extends Error {
@@ -36,13 +35,13 @@ export async function save (couch, before, changes) {
     const isNew = before._rev === undefined
     if (isNew === Boolean(newest)) throw new Clash([], newest) // created or removed meanwhile
     const fields = Object.keys(changes).filter(field =>
-      newest && !same(newest[field], before[field]) && !same(newest[field], changes[field]))
+      newest && !isSameJson(newest[field], before[field]) && !isSameJson(newest[field], changes[field]))
     if (fields.length) {
       throw new Clash(fields.map(field => ({ field, theirs: newest[field], mine: changes[field] })), newest)
     }
     const next = { ...newest ?? before, ...changes }
     for (const field of Object.keys(next)) if (next[field] === undefined) delete next[field]
-    if (newest && same(newest, next)) return { before: newest, after: newest }
+    if (newest && isSameJson(newest, next)) return { before: newest, after: newest }
     try {
       return { before: newest, after: await couch.write(next) }
     } catch (error) {

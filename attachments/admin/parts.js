@@ -79,17 +79,6 @@ export function fromNow (ms) {
   return format.format(Math.round(ms / size), unit)
 }
 
-/** Whether two values are equal, in whatever order their fields are. */
-export const same = (a, b) => JSON.stringify(sorted(a)) === JSON.stringify(sorted(b))
-
-function sorted (value) {
-  if (Number.isNaN(value)) return 'NaN'
-  if (Array.isArray(value)) return value.map(sorted)
-  if (typeof value !== 'object' || value === null) return value
-  const keys = Object.keys(value).sort().filter(key => value[key] !== undefined)
-  return Object.fromEntries(keys.map(key => [key, sorted(value[key])]))
-}
-
 /**
  * Asks for confirmation. In a dangerous question, Enter does not confirm at first.
  * @param {{head: string, text: any, action: string, isDanger?: boolean, typed?: string}} question action: text of

@@ -225,12 +225,6 @@ export class VersionIndex {
     }
   }
 
-  clear () {
-    this.#columns.clear()
-    this.#versions = 0
-    this.generation++
-  }
-
   get size () {
     return this.#versions
   }

@@ -1,21 +1,11 @@
 // Functions that wait: for a time, for any of several signals, at most for a time, and until a task succeeds.
-import { raceAbort, timeoutSignal } from '../../core/promises.js'
+import { pause, raceAbort, timeoutSignal } from '../../core/promises.js'
 import { TilecouchError } from '../../core/index.js'
 
 /** Resolves after a number of milliseconds; rejects when the signal aborts. @returns {Promise<void>} */
-export function wait (milliseconds, signal) {
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted()
-    const stop = () => {
-      clearTimeout(timer)
-      reject(signal?.reason)
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop)
-      resolve()
-    }, milliseconds)
-    signal?.addEventListener('abort', stop, { once: true })
-  })
+export async function wait (milliseconds, signal) {
+  await pause(milliseconds, signal)
+  signal?.throwIfAborted()
 }
 
 const TURN = 20 // milliseconds

@@ -4,6 +4,7 @@
 import { TilecouchError } from '../errors.js'
 import { parseBulkGet } from './multipart.js'
 import { pause } from '../promises.js'
+import { parseJson } from './requests.js'
 import { compareIds } from '../ids.js'
 
 export const bulkAnswerDefaults = {
@@ -85,7 +86,11 @@ export const noAnswer = (url, ids, failure) => new TilecouchError('NO_ANSWER', {
  */
 export function bulkGetRows (answer) {
   if (answer instanceof Uint8Array) {
-    if (answer[0] === OPENING_BRACE) return bulkGetRows(parseJson(answer))
+    if (answer[0] === OPENING_BRACE) {
+      const json = parseJson(answer)
+      if (json === undefined) throw badAnswer('cut off')
+      return bulkGetRows(json)
+    }
     const errors = /** @type {any[]} */ ([])
     const docs = parseBulkGet(answer, error => errors.push(error))
     return [...docs.map(doc => ({ id: doc._id, doc })), ...errors]
@@ -100,14 +105,6 @@ export function bulkGetRows (answer) {
 export const leavesIn = rows => new Map([...rows].map(([id, idRows]) => [id, idRows.flatMap(({ doc }) => doc ?? [])]))
 
 const OPENING_BRACE = 0x7b
-
-function parseJson (bytes) {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes))
-  } catch {
-    throw badAnswer('cut off')
-  }
-}
 
 const badAnswer = why => new TilecouchError('BAD_ANSWER', { url: '_bulk_get', why })
 

@@ -5,7 +5,7 @@ import { isShallow } from '../rules.js'
 import { isObject, isText } from '../values.js'
 import { Grid } from './grid.js'
 import { definitionOf } from './projections.js'
-import { tileMatrixSets } from './sets.js'
+import { DEGREE, PIXEL, tileMatrixSets } from './sets.js'
 
 export { definitionOf, projectionOf, registerProj4 } from './projections.js'
 
@@ -13,8 +13,6 @@ const MOST = 64 // grids in the cache
 const LONGEST = 50_000 // characters of a set
 const FURTHEST = 1e12 // units of a system: greater numbers lose too many digits in sums
 const DEPTH = 16 // levels of nested lists and objects
-const DEGREE = Math.PI * 6378137 / 180 // metres at the equator
-const PIXEL = 0.00028 // metres
 export const WEB_MERCATOR = 'WebMercatorQuad'
 
 /** Names that a layer may have as its `grid`. */

@@ -25,9 +25,9 @@
  * @property {number} matrixHeight
  */
 
-const PIXEL = 0.00028 // metres per pixel: with this the standard converts cell sizes to scales
+export const PIXEL = 0.00028 // metres per pixel: with this the standard converts cell sizes to scales
 const TILE = 256 // pixels
-const DEGREE = Math.PI * 6378137 / 180 // metres at the equator
+export const DEGREE = Math.PI * 6378137 / 180 // metres at the equator
 const EPSG = 'http://www.opengis.net/def/crs/EPSG/0/'
 const REGISTER = 'http://www.opengis.net/def/tilematrixset/OGC/1.0/'
 

@@ -212,7 +212,7 @@ export class RevisionCopier {
       try {
         answer = await this.#fetch(pending, { signal, most: pending.length > 1 ? mostBytes : mostDocument })
       } catch (error) {
-        if (this.#isTooSlow(error, batch)) return undefined
+        if (this.#slowDown(error, batch)) return undefined
         if (error.code !== 'ANSWER_TOO_LARGE') throw error
         if (batch.length > 1) return undefined
         this.#refuse({ id: batch[0].id, rev: batch[0].rev, error: 'too_large', reason: error.message })
@@ -264,8 +264,11 @@ export class RevisionCopier {
     return { docs, bytes: answer.bytes + complete.bytes, failed: [...answer.failed ?? [], ...complete.failed ?? []] }
   }
 
-  /** Whether the connection is too slow for the batch. Without answers to small requests it is dead. */
-  #isTooSlow (error, batch) {
+  /**
+   * After a timeout, later requests carry half as much. Returns whether a smaller batch may succeed: a connection
+   * without answers to small requests is dead.
+   */
+  #slowDown (error, batch) {
     if (!error.details?.silent) return false
     this.#pace = Math.max(MIN_PACE, this.#pace / 2)
     return batch.length > 1 && ++this.#silences <= SILENT_ROUNDS * this.limits.concurrency
@@ -281,7 +284,7 @@ export class RevisionCopier {
         failed = await this.target.write(docs, signal)
       } catch (error) {
         const { status, reason = error.message } = error.details ?? {}
-        if (!SPOILT.has(status) && !this.#isTooSlow(error, docs)) throw error
+        if (!SPOILT.has(status) && !this.#slowDown(error, docs)) throw error
         if (docs.length > 1) {
           const halves = await this.#halve(docs, half => this.#writeDocs(half, signal, isWhole))
           return [...refused, ...halves.flat()]

@@ -1,7 +1,7 @@
 // Copies documents from one store to another with their revisions, like CouchDB's replicator, but with the attachments
 // of many documents in one request. It runs in browsers and in Node, between any two peers (peer.js), once or live.
 import { pause } from '../promises.js'
-import { TilecouchError } from '../errors.js'
+import { TEMPORARY_CODES, TilecouchError } from '../errors.js'
 import { Checkpoint, CheckpointWriter } from './checkpoint.js'
 import { RevisionCopier, copierDefaults, newCopyTally } from './copier.js'
 import { Refusals } from './refusals.js'
@@ -21,10 +21,7 @@ export const replicationDefaults = {
 }
 
 /** Errors after which a live replication tries again. */
-const TEMPORARY = new Set([
-  'UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'DISK_FULL', 'CONTENDED', 'UNAUTHORIZED', 'FORBIDDEN',
-  'DATABASE_NOT_FOUND'
-])
+const TEMPORARY = new Set([...TEMPORARY_CODES, 'DISK_FULL', 'CONTENDED'])
 
 const MOST_LOST = 3 // times in a row that a replication which is not live may lose its checkpoint
 

@@ -70,6 +70,10 @@ export async function readTileLeaves (couch, ids, signal) {
   return ids.map(id => ({ id, heads: leaves.get(id) ?? [], pasts: pasts.get(id) ?? [] }))
 }
 
+/** The end of a range with the past of all these tiles: the past of row 1 comes after row 10. @param {string[]} ids */
+export const lastPastId = ids =>
+  ids.map(id => pastRange(id).endkey).reduce((a, b) => compareIds(a, b) > 0 ? a : b)
+
 /** Reads the ids of past versions: as one range, if few other documents lie between the tiles. */
 export async function readPastIds (couch, ids, signal) {
   if (!ids.length) return []
@@ -77,9 +81,7 @@ export async function readPastIds (couch, ids, signal) {
   const most = 4 * ids.length + RANGES
   if (ids.length > 1) {
     const startkey = ids.reduce((a, b) => compareIds(a, b) < 0 ? a : b)
-    // the greatest end of all tiles: the past of row 1 comes after row 10
-    const endkey = ids.map(id => pastRange(id).endkey).reduce((a, b) => compareIds(a, b) > 0 ? a : b)
-    const [rows] = await couch.ranges([{ startkey, endkey, limit: most }], signal)
+    const [rows] = await couch.ranges([{ startkey, endkey: lastPastId(ids), limit: most }], signal)
     const isPastId = id => id.includes('@') && headIds.has(headId(id)) && isTileId(id)
     if (rows.length < most) return rows.map(({ id }) => id).filter(isPastId)
   }

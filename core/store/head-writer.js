@@ -8,11 +8,11 @@
 //   3. tiles with a conflict are read and decided again
 // All other tiles are settled by settle.js: an older time, no head, or a later statement of another edition.
 import { TilecouchError } from '../errors.js'
-import { TILE_ATTACHMENT, compareIds, headId, parseTileId, pastRange } from '../ids.js'
+import { TILE_ATTACHMENT, compareIds, headId, parseTileId } from '../ids.js'
 import { newRun } from '../runs.js'
 import { decide } from '../versions.js'
 import { GONE, contentOf } from './blocks.js'
-import { pastOf, readPastIds, shownBy, tileDocument, versionOf } from './documents.js'
+import { lastPastId, pastOf, readPastIds, shownBy, tileDocument, versionOf } from './documents.js'
 import { isRefusal } from '../couch/answers.js'
 import { StatementsByLayer, isOfTime } from './statements.js'
 import { seenIn, versionIn } from './plan.js'
@@ -237,8 +237,7 @@ export class HeadWriter {
   // with. If another writer adds one meanwhile, the conflict leads back here.
   async #isEmptyRange (tiles) {
     if (tiles[0].tried) return false
-    // the greatest end of all tiles: the past of row 1 comes after row 10
-    const endkey = tiles.map(({ id }) => pastRange(id).endkey).reduce((a, b) => compareIds(a, b) > 0 ? a : b)
+    const endkey = lastPastId(tiles.map(({ id }) => id))
     const rows = await this.couch.page({ startkey: tiles[0].id, endkey, limit: 1 }, this.signal)
     return rows.length === 0
   }

@@ -4,9 +4,10 @@ import { STORE_ID, compareIds, faultIn, settingsOf } from '../../core/index.js'
 import { union } from '../../core/store/extent.js'
 import { faultInRecord, styleKinds } from '../../core/store/records.js'
 import { winnerFirst } from '../../core/mirror/index.js'
+import { canonical } from '../../core/values.js'
 import { peerOf } from '../store/peer.js'
 import { pruneMarks } from '../maintain/prune/mark.js'
-import { canonical, fieldsOf, readLeaves, tombstone, written } from '../store/revisions.js'
+import { fieldsOf, readLeaves, tombstone, written } from '../store/revisions.js'
 
 const smaller = (a, b) => Math.min(a ?? b, b ?? a)
 const greater = (a, b) => Math.max(a ?? b, b ?? a)

@@ -157,15 +157,16 @@ export async function load (store, source, {
     }
     const manifests = statements.manifests.filter(comparison.isWhole)
     const published = await manifest.publish({ complete: removes && !summary.failed, area, zooms, known: manifests })
+    const withdrawTiles = tiles => withdraw(statements, { time: editionTime, run: published.run, tiles })
     const settling = { ...options, isKnown: undefined, mustSettle: true, onStored: () => {} }
     const { baseline, taken } = await comparison.end({
       run: published.run,
       documents: summary.documents,
       isSelected,
-      withdraw: tiles => withdraw(statements, { time: editionTime, run: published.run, tiles }),
+      withdraw: withdrawTiles,
       again: async (only, tiles) => {
         if (!sameTiles) return store.write(reader.versions(only), settling)
-        const laterRun = await withdraw(statements, { time: editionTime, run, tiles })
+        const laterRun = await withdrawTiles(tiles)
         return store.write(reader.versions(only), { ...settling, run: laterRun, onStored: undefined })
       }
     })

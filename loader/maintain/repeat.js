@@ -1,6 +1,7 @@
 // Repeats a task until a signal: after a pause, sooner if the store has changed, and again after a temporary error.
 // Live runs of `expire` and `prune` use it.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { TEMPORARY_CODES } from '../../core/errors.js'
 import { isAdministrative } from '../../core/index.js'
 import { Follower, childSignal } from '../store/follow.js'
 
@@ -13,10 +14,7 @@ export const repeatDefaults = {
 const LONGEST_PAUSE = 2 ** 31 - 1 // milliseconds: the limit of a timer
 
 /** Temporary errors: the task is tried again. */
-const PASSING = new Set([
-  'UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'DATABASE_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN',
-  'INDEX_MISSING', 'DISK_FULL'
-])
+const TEMPORARY = new Set([...TEMPORARY_CODES, 'INDEX_MISSING', 'DISK_FULL'])
 
 /**
  * @template T
@@ -57,7 +55,7 @@ export async function repeat (task, { pause, wake, signal, onState, limits }) {
         if (news.signal.aborted) await wait(gather, signal)
       } catch (error) {
         if (signal?.aborted) return
-        if (!PASSING.has(error.code)) throw error
+        if (!TEMPORARY.has(error.code)) throw error
         report('away', error)
         await wait(Math.min(firstDelay * 2 ** tries++, longestDelay), signal)
       }

@@ -4,14 +4,7 @@
 import { hash } from 'node:crypto'
 import { TILE_ATTACHMENT } from '../../core/index.js'
 import { generation } from '../../core/mirror/index.js'
-
-/** JSON that is the same for equal values: fields in the order of their names. @returns {string} */
-export function canonical (value) {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  const fields = Object.keys(value).filter(name => value[name] !== undefined).sort()
-  return `{${fields.map(name => `${JSON.stringify(name)}:${canonical(value[name])}`).join(',')}}`
-}
+import { canonical } from '../../core/values.js'
 
 const md5 = text => hash('md5', text)
 

@@ -7,7 +7,7 @@ import { Couch } from '../../loader/store/couch.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { compareRevs } from '../../core/mirror/index.js'
 import { readValidation } from '../../loader/store/design-source.js'
-import { canonical } from '../../loader/store/revisions.js'
+import { canonical } from '../../core/values.js'
 
 /** @typedef {{rev: string, parent: string | null, doc: any}} Node */
 

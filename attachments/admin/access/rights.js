@@ -1,12 +1,13 @@
 // Shows who may read and write, in sentences and with faults, and lists to change the rights.
 import { isUntouched, rightsOf, withRights, WRITER_ROLE } from '../../../core/access.js'
+import { isSameJson } from '../../../core/values.js'
 import { focusAfterAnswer } from '../../dom.js'
 import { html, useEffect, useRef, useState, useSubmit } from '../../html.js'
 import { say } from '../../words.js'
 import { useApp, useShellLine } from '../app.js'
 import { Copyable } from '../../copy.js'
 import { Button, Hint, IconButton, plainInput } from '../../parts.js'
-import { Card, confirm, same } from '../parts.js'
+import { Card, confirm } from '../parts.js'
 import { texts } from '../words.js'
 import { fieldsBetween, record } from '../edit.js'
 
@@ -25,7 +26,7 @@ export async function changeRights (app, wish, show) {
   const read = () => app.couch.ask('_security')
   try {
     const before = await read()
-    if (!same(before, app.security)) {
+    if (!isSameJson(before, app.security)) {
       show(before)
       const { head, lead: text, action } = words.clash
       if (!await confirm({ head, text, action })) return false
@@ -33,7 +34,7 @@ export async function changeRights (app, wish, show) {
     // the question may have been open for long
     const newest = await read()
     const next = withRights(newest, wish(rightsOf(newest)))
-    if (same(newest, next)) return true
+    if (isSameJson(newest, next)) return true
     await app.couch.ask('_security', { method: 'PUT', body: next })
     show(await read())
     const fields = fieldsBetween(rightsOf(newest), rightsOf(next))

@@ -1,11 +1,12 @@
 // Tokens for private layers: a list, a form, and the new token, which is shown once. The store keeps only its hash.
 import { hashOf, isPattern, newToken, tokenDefaults, tokenId, tokenState, tokenText } from '../../../core/tokens.js'
+import { isSameJson } from '../../../core/values.js'
 import { time } from '../../format.js'
 import { html, useRef, useState, useSubmit } from '../../html.js'
 import { useApp, useDocs } from '../app.js'
 import { Copyable } from '../../copy.js'
 import { Button, Fold, Hint, plainInput } from '../../parts.js'
-import { Card, State, Table, confirm, same } from '../parts.js'
+import { Card, State, Table, confirm } from '../parts.js'
 import { texts } from '../words.js'
 import { record } from '../edit.js'
 
@@ -62,7 +63,7 @@ function Form ({ onMade }) {
     try {
       onMade(await makeToken(app, title.value.trim(), patterns, Number(lasts.value)))
       // the user may have typed the next one meanwhile
-      if (same([title, layers, lasts].map(({ value }) => value), sent)) form.current.reset()
+      if (isSameJson([title, layers, lasts].map(({ value }) => value), sent)) form.current.reset()
     } catch (error) {
       app.say(texts.failed(error.message), true)
     }

@@ -1,11 +1,11 @@
 // The form for the title and the source of an edition. If another user has changed one of them meanwhile, the page asks
 // which value to keep.
+import { isSameJson } from '../../../core/values.js'
 import { focusAfterAnswer } from '../../dom.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { useApp } from '../app.js'
 import { Clash, fieldsBetween, record, save } from '../edit.js'
 import { Button } from '../../parts.js'
-import { same } from '../parts.js'
 import { texts } from '../words.js'
 
 const words = texts.editions.form
@@ -40,7 +40,7 @@ export function EditionForm ({ doc }) {
       const { before, after } = await save(app.couch, from, changes)
       app.docs.put(after)
       // the user may have typed more meanwhile
-      setTyped(latest => latest && !same(latest.values, values) ? { base: after, values: latest.values } : null)
+      setTyped(latest => latest && !isSameJson(latest.values, values) ? { base: after, values: latest.values } : null)
       const { layer, time: edition } = after
       const fields = fieldsBetween(before, changes)
       if (Object.keys(fields).length) await record(app, { what: 'edition', done: 'changed', layer, edition, fields })

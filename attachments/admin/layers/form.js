@@ -3,13 +3,14 @@
 import { faultIn } from '../../../core/documents.js'
 import { layerId } from '../../../core/ids.js'
 import { isLayerField } from '../../../core/layers.js'
+import { isSameJson } from '../../../core/values.js'
 import { date } from '../../format.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { useApp, useDocs, useShellLine } from '../app.js'
 import { Copyable } from '../../copy.js'
 import { Clash, fieldsBetween, record, save } from '../edit.js'
 import { Button, Hint } from '../../parts.js'
-import { Card, WithCode, same } from '../parts.js'
+import { Card, WithCode } from '../parts.js'
 import { texts } from '../words.js'
 import { askClash, valueText } from './clash.js'
 import { Move } from './move.js'
@@ -63,7 +64,8 @@ function useEdits (docs, layer) {
  * @returns {Edits}
  */
 function unsavedIn (latest, saved, doc) {
-  const entries = Object.entries(latest).filter(([name, { typed }]) => !saved[name] || !same(typed, saved[name].typed))
+  const isUnsaved = ([name, { typed }]) => !saved[name] || !isSameJson(typed, saved[name].typed)
+  const entries = Object.entries(latest).filter(isUnsaved)
   return Object.fromEntries(entries.map(([name, edit]) => [name, saved[name] ? { ...edit, base: doc[name] } : edit]))
 }
 
@@ -151,7 +153,7 @@ export function LayerForm ({ layer }) {
     const { name } = field
     const { [name]: before, ...otherEdits } = edits
     const base = before ? before.base : shown[name]
-    const isUnchanged = same(typed, field.show(shown[name]))
+    const isUnchanged = isSameJson(typed, field.show(shown[name]))
     setEdits(() => isUnchanged ? otherEdits : { ...otherEdits, [name]: { typed, base } })
   }
 
@@ -159,7 +161,7 @@ export function LayerForm ({ layer }) {
   function noteOf (field) {
     const edit = edits[field.name]
     const value = shown[field.name]
-    if (!doc || !edit || same(edit.base, value) || same(valueOf(field, edit.typed, doc), value)) return null
+    if (!doc || !edit || isSameJson(edit.base, value) || isSameJson(valueOf(field, edit.typed, doc), value)) return null
     return html`<p class="problem">${words.changedMeanwhile(valueText(value))}</p>`
   }
 

@@ -16,7 +16,7 @@ const MOST = 1000 // checkpoints
 const LOOK = 5000 // milliseconds between two looks
 const CANNOT = [400, 401, 403, 404, 405] // answers of a store that does not show its checkpoints to this user
 
-/** @typedef {{other: string, pending?: number, success?: string, selection?: any}} Copy */
+/** @typedef {{id: string, other: string, pending?: number, success?: string, selection?: any}} Copy */
 
 export function Copies () {
   const { couch } = useApp()
@@ -30,7 +30,7 @@ export function Copies () {
   useInterval(look, LOOK)
   return copies.length > 0 && html`<${Card} name="copies" head=${words.head}>
     <${Hint}>${words.lead}<//>
-    <${Table} title=${words.head} rows=${copies} keyOf=${({ other }) => other} columns=${[
+    <${Table} title=${words.head} rows=${copies} keyOf=${({ id }) => id} columns=${[
       { label: columns.other, isHead: true, cell: ({ other }) => other },
       { label: columns.part, cell: ({ selection }) => partOf(selection) },
       { label: columns.pending, cell: ({ pending }) => stateOf(pending) },
@@ -61,12 +61,13 @@ async function readCopies (couch, signal) {
 const isCheckpoint = doc =>
   typeof doc?.from === 'string' && typeof doc.to === 'string' && Boolean(doc.session_id || doc.noted)
 
-/** @param {any} doc a checkpoint @param {number} position the number of the newest change @returns {Copy} */
-function copyOf ({ to, selection, source_last_seq: read, noted, up_to_date: upToDate, history }, position) {
+/** @param {any} checkpoint @param {number} position the number of the newest change @returns {Copy} */
+function copyOf (checkpoint, position) {
+  const { _id: id, to, selection, source_last_seq: read, noted, up_to_date: upToDate, history } = checkpoint
   const seen = noted ?? history?.[0]?.end_time
   const sequence = Number.parseInt(read, 10)
   const pending = Number.isFinite(sequence) ? Math.max(0, position - sequence) : undefined
-  return { other: scrub(to), selection, pending, success: pending === 0 ? seen : upToDate }
+  return { id, other: scrub(to), selection, pending, success: pending === 0 ? seen : upToDate }
 }
 
 function stateOf (pending) {

@@ -2,6 +2,7 @@
 // round of changes, or a part of the comparison of all tiles. Later reads are written later, so no file becomes older.
 import path from 'node:path'
 import pMap from 'p-map'
+import { TEMPORARY_CODES } from '../../../core/errors.js'
 import { chunks } from '../../../core/lists.js'
 import { pause } from '../../../core/promises.js'
 import { compareIds, selectorOf } from '../../../core/index.js'
@@ -28,10 +29,7 @@ export const treeDefaults = {
 }
 
 /** Errors after which it tries again. A missing layer may come back, and its trees may be the last copy. */
-const PASSING = new Set([
-  'UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'DATABASE_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN',
-  'INDEX_MISSING', 'LAYER_NOT_FOUND'
-])
+const TEMPORARY = new Set([...TEMPORARY_CODES, 'INDEX_MISSING', 'LAYER_NOT_FOUND'])
 
 export class TreeWriter {
   /** @type {Comparison | undefined} */
@@ -94,7 +92,7 @@ export class TreeWriter {
           this.#storeError = undefined
           tries = 0
         } catch (error) {
-          if (!follow || !PASSING.has(error.code)) throw error
+          if (!follow || !TEMPORARY.has(error.code)) throw error
           this.#storeError = error
           this.#showState()
           await this.#dropComparison()

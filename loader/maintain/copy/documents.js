@@ -195,21 +195,23 @@ export async function copyManifests (source, target, { from, to, time, isMove = 
  * Copies removals and manifests unchanged, because all their statements move, too. It also copies blocks whose manifest
  * a load has not written yet.
  */
-async function moveStatements ({ couch: source, layer: from }, couch, to) {
-  await copyRecords(`removed:${from}:`)
-  await copyBlocks(source, couch, { from, to }, blocksIn(source, from))
+async function moveStatements (source, couch, to) {
+  const { layer: from } = source
+  await copyRecords(source, couch, to, `removed:${from}:`)
+  await copyBlocks(source.couch, couch, { from, to }, blocksIn(source.couch, from))
   // the manifest after its parts: it counts from then on
-  await copyRecords(`manifest:${from}@`, isPart)
-  await copyRecords(`manifest:${from}@`, id => !isPart(id))
+  await copyRecords(source, couch, to, `manifest:${from}@`, isPart)
+  await copyRecords(source, couch, to, `manifest:${from}@`, id => !isPart(id))
+}
 
-  async function copyRecords (prefix, isSelected = id => Boolean(id)) {
-    for await (const revisions of revisionsFrom(source, prefix, undefined)) {
-      for (const { id } of revisions.filter(revision => isSelected(revision.id))) {
-        const record = await source.get(id)
-        const copy = record && { ...fieldsOf(record), layer: to }
-        await couch.update(prefix.replace(`:${from}`, `:${to}`) + id.slice(prefix.length), stored =>
-          copy && !(stored && isDeepStrictEqual(fieldsOf(stored), copy)) ? copy : undefined)
-      }
+/** Copies the records whose ids begin with a prefix, and whose layer is part of that prefix. */
+async function copyRecords ({ couch: source, layer: from }, couch, to, prefix, isSelected = id => Boolean(id)) {
+  for await (const revisions of revisionsFrom(source, prefix, undefined)) {
+    for (const { id } of revisions.filter(revision => isSelected(revision.id))) {
+      const record = await source.get(id)
+      const copy = record && { ...fieldsOf(record), layer: to }
+      await couch.update(prefix.replace(`:${from}`, `:${to}`) + id.slice(prefix.length), stored =>
+        copy && !(stored && isDeepStrictEqual(fieldsOf(stored), copy)) ? copy : undefined)
     }
   }
 }

@@ -4,9 +4,10 @@ import { checkSound, layerId, limitsId, parseDocumentId } from '../../../core/in
 import { checkpointId } from '../../../core/mirror/index.js'
 import { sharePromise } from '../../../core/promises.js'
 import { recordKinds } from '../../../core/store/records.js'
+import { isSameJson } from '../../../core/values.js'
 import { peerOf } from '../../store/peer.js'
 import { isUnknownType } from '../../store/styles.js'
-import { canonical, fieldsOf } from '../../store/revisions.js'
+import { fieldsOf } from '../../store/revisions.js'
 
 const LAYERS = { startkey: 'layer:', endkey: 'layer;' }
 
@@ -41,7 +42,7 @@ export class LimitsNotes {
     const [checkpoint, begun] = await Promise.all([id, id.replace('mirror', 'begin')].map(note => peer.getLocal(note)))
     this.#isOld = checkpoint ? !checkpoint.notesLimits : Boolean(begun)
     if (!this.#isOld) return
-    const [rows] = await this.target.ranges([{ startkey: 'layer:', endkey: 'layer;' }])
+    const [rows] = await this.target.ranges([LAYERS])
     const sourceRows = await this.source.docs(rows.map(({ id: layer }) => layer))
     await this.note(sourceRows.flatMap(({ doc }) => doc && (this.layers?.has(doc.layer) ?? true) ? [doc] : []))
   }
@@ -89,7 +90,7 @@ export class LimitsNotes {
  */
 export const addParts = (couch, layer, { parts, own }) => couch.update(limitsId(layer), stored => {
   const storedParts = stored?.parts ?? []
-  const isNew = part => !storedParts.some(storedPart => canonical(storedPart) === canonical(part))
+  const isNew = part => !storedParts.some(storedPart => isSameJson(storedPart, part))
   const newParts = parts.filter(isNew)
   if (!newParts.length && (!own || stored?.own)) return undefined
   const fields = stored ? fieldsOf(stored) : { type: 'limits', layer }
