@@ -61,7 +61,10 @@ export const date = text => isNaN(Date.parse(text)) ? text : formats.date(zone.c
 /** `1 Mar 2024`, whatever the zone: of a day that the user entered. @param {string} text ISO 8601 */
 export const day = text => isNaN(Date.parse(text)) ? text : formats.date(Date.parse(text))
 
-export const zooms = (min, max) => min === undefined ? '' : min === max ? `${min}` : `${min}–${max}`
+export function zooms (min, max) {
+  if (min === undefined) return ''
+  return min === max ? `${min}` : `${min}–${max}`
+}
 
 const percents = lazy(() => new Intl.NumberFormat(locale, { style: 'percent' }))
 

@@ -12,7 +12,10 @@ export {
   useContext, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState
 } from 'preact/hooks'
 
-const shown = child => Array.isArray(child) ? child.map(shown) : typeof child === 'string' ? plainText(child) : child
+function shown (child) {
+  if (Array.isArray(child)) return child.map(shown)
+  return typeof child === 'string' ? plainText(child) : child
+}
 
 export const html = htm.bind((type, props, ...children) => create(type, props, ...children.map(shown)))
 

@@ -99,7 +99,8 @@ export class MapView {
     this.map.invalidateSize({ animate: false })
     this.#placed = true
     const { left, right, bottom } = this.#free()
-    const bounds = around ? box(around) : accuracy ? L.latLng(lat, lon).toBounds(2 * accuracy) : null
+    const accuracyBounds = accuracy ? L.latLng(lat, lon).toBounds(2 * accuracy) : null
+    const bounds = around ? box(around) : accuracyBounds
     if (bounds) {
       this.map.fitBounds(bounds, {
         paddingTopLeft: [left, 0], paddingBottomRight: [right, bottom], maxZoom: CLOSEST, animate: false

@@ -66,7 +66,8 @@ const withOpacity = ({ name, opacity: share }) => share === 1 ? name : `${name}:
 export function format ({ layer, time, comparing = false, range, view: { z, lat, lon }, left, mode, base, layers }) {
   const digits = Math.max(2, Math.ceil(z / 3)) // about a pixel
   const isOfOne = comparing && range && !left
-  const when = isOfOne ? `@${range.from}..${time ?? ''}` : time ? `@${time}` : ''
+  const timeText = time ? `@${time}` : ''
+  const when = isOfOne ? `@${range.from}..${time ?? ''}` : timeText
   const extra = range && !(isOfOne && range.to === time) ? `/${range.from}..${range.to}` : ''
   const more = [
     left && `with=${left.layer}${left.time ? `@${left.time}` : ''}`,

@@ -191,7 +191,8 @@ function Room ({ user, security, start, leave, say }) {
     if ((await couch.session()).name !== user.name) start() // another user has other rights
   }
 
-  const live = away === undefined ? '' : away === null ? texts.live : texts.away(away)
+  const liveText = away === null ? texts.live : texts.away(away)
+  const live = away === undefined ? '' : liveText
   return html`<${AppContext.Provider} value=${app}>
     <${Header} name=${user.name} leave=${leave} live=${live} isAway=${Boolean(away)} />
     <${Sections} user=${user} />

@@ -22,10 +22,8 @@ export function boxOf (places) {
   const [west, east] = [Math.min(...lons), Math.max(...lons)]
   const isWorld = east - west >= 360
   // the east end of the world is 180, not -180
-  return [
-    isWorld ? -180 : wrap(west), Math.min(...lats), isWorld ? 180 : wrap(east) === -180 ? 180 : wrap(east),
-    Math.max(...lats)
-  ]
+  const eastEnd = isWorld || wrap(east) === -180 ? 180 : wrap(east)
+  return [isWorld ? -180 : wrap(west), Math.min(...lats), eastEnd, Math.max(...lats)]
 }
 
 /** Corners in the order of a walk around it, beginning in the north-west. @param {number[]} bbox @returns {Place[]} */

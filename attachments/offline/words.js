@@ -5,12 +5,13 @@ import { offlineWords as texts, words } from '../words.js'
 const MINUTE = 60000 // milliseconds
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
+const UNITS = /** @type {[number, string][]} */ ([[DAY, 'days'], [HOUR, 'hours'], [MINUTE, 'minutes']])
 const SHORT = 10 // seconds: shorter times are shown without a number
 
 /** How long ago: `just now`, `5 minutes ago`, `14 days ago`. */
 export function ago (ms) {
   if (ms < MINUTE) return texts.justNow
-  const [length, unit] = ms < HOUR ? [MINUTE, 'minutes'] : ms < DAY ? [HOUR, 'hours'] : [DAY, 'days']
+  const [length, unit] = /** @type {[number, string]} */ (UNITS.find(([unitLength]) => ms >= unitLength))
   return texts.ago[unit](Math.floor(ms / length))
 }
 
@@ -43,8 +44,10 @@ export function pastWords (history) {
 export const amount = ({ tiles, bytes }) => `${words.tiles(tiles)}, ${size(bytes)}`
 
 /** The changes of a refresh, in words. @param {{docs: number, tiles: number, bytes: number}} changed */
-export const changedWords = ({ docs, tiles, bytes }) =>
-  tiles ? texts.brought({ count: tiles, size: size(bytes) }) : docs ? texts.onlyDescriptions : texts.nothingChanged
+export function changedWords ({ docs, tiles, bytes }) {
+  if (tiles) return texts.brought({ count: tiles, size: size(bytes) })
+  return docs ? texts.onlyDescriptions : texts.nothingChanged
+}
 
 /** Why offline maps are not possible here, or only partly. */
 export const { reasons } = texts

@@ -1,6 +1,6 @@
 // Reads all areas on the device as one store. Areas may overlap and be of different ages.
 import {
-  endOf, isTileId, layerId, parseTileId, soundOf, styleId, tileId, toSeconds, versionId
+  compareIds, endOf, isTileId, layerId, parseTileId, soundOf, styleId, tileId, toSeconds, versionId
 } from '../../core/index.js'
 import { generation } from '../../core/mirror/index.js'
 import { styleFileOn, styleOn } from './area-styles.js'
@@ -242,7 +242,7 @@ const hasImageOf = ({ digest, bytes }, other) => digest && other.digest
   ? digest === other.digest
   : other.bytes === undefined || bytes === other.bytes
 
-const byRowAndTime = (a, b) => a.y - b.y || (a.time < b.time ? -1 : a.time > b.time ? 1 : 0)
+const byRowAndTime = (a, b) => a.y - b.y || compareIds(a.time, b.time)
 
 /** @param {Column} column */
 const rowsOf = ({ y0, y1 }) => Array.from({ length: y1 - y0 + 1 }, (_, index) => y0 + index)

@@ -3,6 +3,7 @@ import { moveSpan, pinchSpan, roundTime, snapTime, zoomSpan } from './time-scale
 import { stepFrom } from './steps.js'
 
 const SNAP = { mouse: 8, touch: 14 } // pixels: a change this near to the pointer is chosen
+const PIXELS_OF_DELTA = [undefined, 24, 240] // of the modes of a wheel: pixels, lines, pages
 const CLICK = 4 // pixels that a pointer may move without dragging
 
 /**
@@ -125,8 +126,8 @@ export function listenToPointers (control, parts, signal) {
     const { axis, span } = control.state
     if (!axis || !control.options.zoomable) return
     event.preventDefault()
-    // lines, pages, or pixels; two fingers on a pad come as small steps with the control key
-    const pixels = event.deltaMode === 1 ? 24 : event.deltaMode === 2 ? 240 : event.ctrlKey ? 6 : 1
+    // two fingers on a pad come as small steps with the control key
+    const pixels = PIXELS_OF_DELTA[event.deltaMode] ?? (event.ctrlKey ? 6 : 1)
     const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY)
     control.setSpan(sideways || event.shiftKey
       ? moveSpan(span, (event.deltaX || event.deltaY) * pixels * axis.msPerPx)

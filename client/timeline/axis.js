@@ -61,8 +61,7 @@ export function makeAxis (control) {
     const pathsByState = { past: '', current: '', later: '' }
     for (const bin of drawn.bins) {
       if (bin.x < -9 || bin.x > axis.width + 9) continue
-      const state = bin.index > index ? 'later' : bin.index + bin.changes > index ? 'current' : 'past'
-      pathsByState[state] += barOf(bin)
+      pathsByState[stateOf(bin, index)] += barOf(bin)
     }
     for (const [name, d] of Object.entries(pathsByState)) write(paths[name], { d })
   }
@@ -186,7 +185,14 @@ export function binChanges (changes, axis) {
 export function barWidth (bins) {
   let distance = Infinity
   for (let index = 1; index < bins.length; index++) distance = Math.min(distance, bins[index].x - bins[index - 1].x)
-  return distance >= 14 ? 8 : distance >= 9 ? 6 : MIN_DISTANCE - 1
+  if (distance >= 14) return 8
+  return distance >= 9 ? 6 : MIN_DISTANCE - 1
+}
+
+/** Whether the changes of a bin are later than the shown one, include it, or are earlier. */
+function stateOf (bin, index) {
+  if (bin.index > index) return 'later'
+  return bin.index + bin.changes > index ? 'current' : 'past'
 }
 
 /**

@@ -134,7 +134,8 @@ export class CompareHandle extends Emitter {
     for (const mode of MODES) this.element.classList.toggle(`tilecouch-compare-${mode}`, mode === this._mode)
     this.element.classList.toggle('tilecouch-compare-stacked', isStacked)
     const { from, length } = this._way()
-    const dividerX = isSide ? (isStacked ? 0 : middle.x) : from + this._split * length
+    const sideX = isStacked ? 0 : middle.x
+    const dividerX = isSide ? sideX : from + this._split * length
     this._track.style.width = `${length}px`
     this._divider.style.transform = `translateX(${Math.round(dividerX)}px)`
     const [left, right] = this._texts ?? []

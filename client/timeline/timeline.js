@@ -23,7 +23,10 @@ const PLAYER_EVENTS = 'play pause waiting step speedchange pacechange loopchange
 export const TIMELINE_FIELDS = ['clock', 'id', 'layers', 'player', 'span', 'state', 'zone']
 
 /** The time of the tip: that of a handle, of the thumb while it is dragged, or at the pointer. */
-const meantTime = ({ end, dragging, meant }, { range, time }) => end ? range[end] : dragging ? time : inSeconds(meant())
+function meantTime ({ end, dragging, meant }, { range, time }) {
+  if (end) return range[end]
+  return dragging ? time : inSeconds(meant())
+}
 
 const inSeconds = ms => ms === null ? null : fromSeconds(Math.round(ms / 1000))
 
@@ -276,6 +279,16 @@ export class Timeline extends Emitter {
     }
   }
 
+  /** The text in place of the changes. */
+  _messageOf ({ engines, changes, complete, domain, problem }) {
+    const { _words: words } = this
+    if (!engines.length) return words.notOnMap
+    if (changes.length) return ''
+    if (problem !== null) return problem
+    if (complete) return words.nothing
+    return domain ? '' : words.loading
+  }
+
   /** Computes the state to draw. The same lists give the same objects for changes and axis, which drawing compares. */
   _compute () {
     const engines = onMap(this._engines)
@@ -285,7 +298,6 @@ export class Timeline extends Emitter {
       this._changes = { lists, changes, complete, times: changes.map(change => Date.parse(change.time)) }
     }
     const { changes, complete, times } = this._changes
-    const { _words: words } = this
     const extent = uniteExtents(engines.map(engine => engine.extent()))
     const domain = domainOf(extent, changes)
     const zoomedTo = this.span && domain && clampSpan(this.span, domain)
@@ -305,8 +317,7 @@ export class Timeline extends Emitter {
       hover: this.hovered,
       waiting: playing && this.waiting,
       busy: !complete || !engines.every(engine => engine.isShown()),
-      message: capital(!engines.length ? words.notOnMap
-        : changes.length ? '' : problem ?? (complete ? words.nothing : domain ? '' : words.loading))
+      message: capital(this._messageOf({ engines, changes, complete, domain, problem }))
     }
   }
 

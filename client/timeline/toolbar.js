@@ -71,19 +71,26 @@ export function makeToolbar (control) {
     zones.render()
   }
 
-  function writeTime ({ time, only, changes, complete, zone, waiting, problem }) {
+  function writeTime (state) {
+    const { time, only, changes, zone } = state
     const shownTime = time ?? only
     const ms = shownTime === null ? 0 : Date.parse(shownTime)
     const hasHour = shownTime !== null && !isDay(ms, changes, zone)
     write(date, { text: shownTime === null ? words.newest : `${dateText(ms, zone, words)}${hasHour ? ', ' : ''}` })
     write(hour, { text: hasHour ? clockText(ms, zone, words) : '' })
-    const text = waiting ? words.waiting
-      : problem || (time === null && only ? words.only
-        : changes.length || complete ? changeText(time, changes, zone, words) : words.looking)
-    write(detail, { text: capital(text), title: capital(text) })
+    const text = capital(detailText(state, words))
+    write(detail, { text, title: text })
   }
 
   return { elements: [element('div', { class: 'tilecouch-timeline-head' }, [transport, now, more, tools])], render }
+}
+
+/** The text beside the time: what the timeline waits for, or the change that is shown. */
+function detailText ({ time, only, changes, complete, zone, waiting, problem }, words) {
+  if (waiting) return words.waiting
+  if (problem) return problem
+  if (time === null && only) return words.only
+  return changes.length || complete ? changeText(time, changes, zone, words) : words.looking
 }
 
 /** `1 Jan 2018 – 31 Dec 2020 · 61 changes` */

@@ -53,8 +53,10 @@ export function Rights ({ security, facts, faults, change }) {
   const lineOf = useShellLine()
   const { public: isPublic, ownWriters, validation, writers } = facts
   const nobodyWrites = !writers.names.length && !writers.roles.length
-  const writing = ownWriters ? nobodyWrites ? 'admins' : 'own' : 'role'
-  const reading = isPublic ? 'public' : isUntouched(security) ? 'untouched' : 'closed'
+  const ownWriting = nobodyWrites ? 'admins' : 'own'
+  const writing = ownWriters ? ownWriting : 'role'
+  const closedReading = isUntouched(security) ? 'untouched' : 'closed'
+  const reading = isPublic ? 'public' : closedReading
 
   /** Adds an entry to a list or removes it, even if the list has changed meanwhile. */
   const changeGroup = field => (kind, name, isAdded) => change(rights => {
@@ -135,7 +137,8 @@ function Group ({ field, group, change, whyNot = () => '', confirm: confirmRemov
   }
 
   const none = list.length ? '' : groupWords.none
-  const hint = !group ? words.groups.everybody : list.length > SHOWN ? words.groups.more(list.length - SHOWN) : none
+  const groupHint = list.length > SHOWN ? words.groups.more(list.length - SHOWN) : none
+  const hint = group ? groupHint : words.groups.everybody
   return html`<div class="group" role="group" aria-label=${groupWords.name}>
     <h4>${groupWords.name}</h4>
     ${list.length > 0 && html`<ul class="chips" aria-label=${groupWords.name}>

@@ -36,7 +36,8 @@ export function Activity ({ place }) {
   const from = keptFrom(docs.get(STORE_ID), couch.now())
   const keptDocs = docs.all('activity').filter(({ at }) => at >= from).sort(newestFirst)
   const shownDocs = keptDocs.filter(doc => hasChoices(doc, choices))
-  const shownText = !keptDocs.length ? words.none : !shownDocs.length ? words.noMatch : words.found(shownDocs.length)
+  const matchText = shownDocs.length ? words.found(shownDocs.length) : words.noMatch
+  const shownText = keptDocs.length ? matchText : words.none
   return html`<div class="activity-section" aria-busy=${isRead ? null : 'true'}>
     <p class="path"><a href="#access">${texts.sections.access}</a></p>
     <h2>${texts.sections.activity}</h2>
@@ -114,9 +115,10 @@ function Subject ({ doc: { what, layer, edition, name } }) {
 }
 
 /** The label of a field, or its name if it has no label. @param {string} field */
-const labelOf = field => Object.hasOwn(words.fields, field)
-  ? words.fields[field]
-  : Object.hasOwn(texts.layers.labels, field) ? texts.layers.labels[field] : field
+function labelOf (field) {
+  const labels = [words.fields, texts.layers.labels].find(fieldLabels => Object.hasOwn(fieldLabels, field))
+  return labels ? labels[field] : field
+}
 
 /** `Streets → Roads`; the new value alone if there was none before. @param {{before?: any, after?: any}} change */
 function changeText (field, { before, after }) {
@@ -135,7 +137,8 @@ function wordsOf (field, value) {
   if (value === undefined || value === null) return words.nothing
   if (typeof value === 'boolean') return value ? words.yes : words.no
   if (typeof value === 'number') return SECONDS.test(field) ? words.seconds(value) : count(value)
-  if (typeof value === 'string') return isExactTime(value) ? time(value) : value === '' ? '""' : value
+  if (value === '') return '""'
+  if (typeof value === 'string') return isExactTime(value) ? time(value) : value
   if (Array.isArray(value)) return value.length ? value.map(item => wordsOf('', item)).join(', ') : words.nobody
   const { names, roles, ...otherFields } = value
   // users and roles: `anna, the role staff`

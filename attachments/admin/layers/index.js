@@ -49,7 +49,8 @@ function List () {
   const text = searchText.trim().toLowerCase()
   const matchingLayers = all.filter(doc => !text || textOf(doc).includes(text))
   const unsaved = unsavedOf(docs)
-  const noneText = !isKnown ? words.reading : text ? words.noneFound : words.noLayers
+  const emptyText = text ? words.noneFound : words.noLayers
+  const noneText = isKnown ? emptyText : words.reading
 
   /** Moves a layer. Moves run one after the other, each from the order after the previous one. */
   function move (layer, by) {

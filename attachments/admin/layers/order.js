@@ -29,7 +29,8 @@ export function ordersAfter (layers, from, to) {
     // use the room between the two neighbours, if there is some: the following layers then stay unchanged
     const next = list[index + 1]?.order
     const room = next === undefined ? 0 : next - before
-    before += room > 1 && room <= 2 * STEP ? 1 + ((room - 2) >> 1) : before < 0 ? STEP + 1 : STEP
+    const step = before < 0 ? STEP + 1 : STEP
+    before += room > 1 && room <= 2 * STEP ? 1 + ((room - 2) >> 1) : step
     changed.set(layer, before)
   }
   return changed

@@ -1,5 +1,6 @@
 // Sorts documents of work by their state, and describes them in words.
 import { scrub } from '../../../core/errors.js'
+import { compareIds } from '../../../core/ids.js'
 import { workState } from '../../../core/work.js'
 import { count } from '../../format.js'
 import { locale } from '../../words.js'
@@ -13,10 +14,10 @@ const UNITS = /** @type {[string, number][]} */ ([['day', 86_400], ['hour', 3600
 const endOf = ({ finished, seen }) => finished ?? seen ?? ''
 
 /** Orders documents by their start, the newest first. */
-const byStart = (a, b) => a._id < b._id ? 1 : -1
+const byStart = (a, b) => compareIds(b._id, a._id)
 
 /** Orders documents by their end, the newest first. */
-const byEnd = (a, b) => endOf(a) < endOf(b) ? 1 : endOf(a) > endOf(b) ? -1 : byStart(a, b)
+const byEnd = (a, b) => compareIds(endOf(b), endOf(a)) || byStart(a, b)
 
 /**
  * @param {any[]} docs @param {number} now milliseconds by the clock of the server
