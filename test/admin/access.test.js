@@ -1,4 +1,4 @@
-// The section "access" of the control room: who may read and write, what a stranger sees, users.
+// Tests the section Access of the control room: who may read and write, what an anonymous user sees, and tokens.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { accessOf, setAccess } from '../../loader/store/access.js'
@@ -21,11 +21,11 @@ onAdmin('the section Access', stage => {
   before(() => stage.store.defineLayer('osm', { name: 'OSM' }))
   beforeEach(() => setAccess(stage.store, { public: true, writers: null }))
 
-  /** What was noted as activity. */
+  /** The activity documents. */
   const notes = async () => (await stage.store.couch.page(
     { startkey: 'activity:', endkey: 'activity;', include_docs: true }
   )).map(({ doc }) => doc)
-  /** The page reads the access again when this was noted. */
+  /** Records a change of the access, after which the page reads the access again. */
   const noteChange = () => stage.store.couch.bulk([activityOf({ what: 'access', done: 'changed' },
     { user: stage.owner.name, at: Date.now(), via: 'access' })])
 
@@ -97,25 +97,25 @@ onAdmin('the section Access', stage => {
   it('keeps a change when an older answer arrives late', async () => {
     const page = await stage.enter('access')
     await isRead(page, '.access')
-    const [asked, late, ended] = [gate(), gate(), gate()]
+    const [requestArrived, lateAnswer, requestEnded] = [gate(), gate(), gate()]
     let isFirst = true
     await page.route('**/_security', async route => {
       const request = route.request()
       if (!isFirst || request.method() !== 'GET') return route.continue()
       isFirst = false
-      const end = each => { if (each === request) ended.open() }
+      const end = endedRequest => { if (endedRequest === request) requestEnded.open() }
       page.on('requestfinished', end).on('requestfailed', end)
       const response = await route.fetch()
-      asked.open()
-      await late.opened
-      await route.fulfill({ response }).catch(() => {}) // the page may have given it up
+      requestArrived.open()
+      await lateAnswer.opened
+      await route.fulfill({ response }).catch(() => {}) // the page may have cancelled the request
     })
     await noteChange()
-    await asked.opened
+    await requestArrived.opened
     await add(page, 'Writers', 'anna')
     await isRead(page, '.access')
-    late.open()
-    await ended.opened
+    lateAnswer.open()
+    await requestEnded.opened
     await add(page, 'Writers', 'otto')
     assert.deepEqual((await accessOf(stage.store)).writers.names, ['anna', 'otto'])
   })
@@ -201,10 +201,10 @@ onAdmin('the section Access', stage => {
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
     await row.getByText('revoked', { exact: true }).waitFor()
     assert.ok((await stage.store.couch.request({ path: `token:${id}` })).revoked)
-    // what was done is noted after it is shown
+    // a change is recorded after the page shows it
     await until(async () => (await notes()).filter(({ what }) => what === 'token').length === 2)
-    const all = JSON.stringify(await notes())
-    assert.ok(!all.includes(secret) && !all.includes(stored.hash), 'neither secret nor hash')
+    const activityText = JSON.stringify(await notes())
+    assert.ok(!activityText.includes(secret) && !activityText.includes(stored.hash), 'neither secret nor hash')
     await row.getByRole('button', { name: 'Remove' }).click()
     await row.waitFor({ state: 'detached' })
   })

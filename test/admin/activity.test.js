@@ -1,4 +1,5 @@
 /* global document -- of the page, in functions that run there */
+// Tests the section Activity of the control room: who changed what, and how long activity is kept.
 import assert from 'node:assert/strict'
 import { STORE_ID, activityId } from '../../core/index.js'
 import { screens } from '../viewer/browser.js'
@@ -8,12 +9,12 @@ const DAY = 86_400_000 // milliseconds
 
 onAdmin('the section Activity', stage => {
   let number = 0
-  /** A document of activity so many days ago. */
-  const noted = (days, fields) => {
-    const at = Date.now() - days * DAY
+  /** Makes an activity document of a change this many days ago. */
+  const activityDoc = (days, fields) => {
+    const time = Date.now() - days * DAY
     return {
-      _id: activityId(runOf(at, number++)), type: 'activity', user: stage.owner.name,
-      at: timeOf(at), via: 'page', what: 'layer', done: 'changed', ...fields
+      _id: activityId(runOf(time, number++)), type: 'activity', user: stage.owner.name,
+      at: timeOf(time), via: 'page', what: 'layer', done: 'changed', ...fields
     }
   }
   const put = async docs => {
@@ -26,43 +27,43 @@ onAdmin('the section Activity', stage => {
     return page
   }
   const entries = page => page.locator('.activity li')
-  const inHead = (page, name) => page.getByRole('combobox', { name })
+  const filterOf = (page, name) => page.getByRole('combobox', { name })
 
   before(async () => {
     await stage.store.defineLayer('osm')
     await put([
-      noted(2,
+      activityDoc(2,
         {
           layer: 'osm',
           fields: { name: { before: 'Streets', after: 'Roads' }, ttl: {
             before: 3600
           }, pruned: { after: '2024-03-01T00:00:00Z' }, legend: { after: 'x'.repeat(500) } }
         }),
-      noted(1,
+      activityDoc(1,
         {
           layer: 'town', what: 'edition', done: 'created', edition: '2024-03-01T00:00:00Z',
           via: 'tilecouch load', fields: { tiles: { after: 12345 } }
         }),
-      noted(1.0001,
+      activityDoc(1.0001,
         { what: 'access', fields: {
           writers: { before: { names: [], roles: [] }, after: { names: ['<b>anna</b>'], roles: ['survey'] } }
         } }),
-      noted(400, { layer: 'longago' })
+      activityDoc(400, { layer: 'longago' })
     ])
   })
 
   it('shows who changed what, by day, the newest first, with values before and after, and links', async () => {
     const page = await enter()
     assert.equal(await entries(page).count(), 3)
-    const all = (await entries(page).allTextContents()).join('\n')
-    assert.match(all, /^created Edition town 1 Mar 2024.*tilecouch load.*12,345/)
-    assert.match(all, /Title.*Streets → Roads/)
-    assert.match(all, /3,600 seconds → \(none\)/)
-    assert.match(all, /1 Mar 2024/)
-    assert.match(all, /\(nobody\) → <b>anna<\/b>, the role survey/, 'names are text')
-    assert.ok(!all.includes('x'.repeat(200)), 'long values are shortened')
+    const text = (await entries(page).allTextContents()).join('\n')
+    assert.match(text, /^created Edition town 1 Mar 2024.*tilecouch load.*12,345/)
+    assert.match(text, /Title.*Streets → Roads/)
+    assert.match(text, /3,600 seconds → \(none\)/)
+    assert.match(text, /1 Mar 2024/)
+    assert.match(text, /\(nobody\) → <b>anna<\/b>, the role survey/, 'names are text')
+    assert.ok(!text.includes('x'.repeat(200)), 'long values are shortened')
     assert.equal(await page.locator('.activity h3').count(), 2)
-    assert.ok(all.includes(stage.owner.name))
+    assert.ok(text.includes(stage.owner.name))
     assert.deepEqual(await page.locator('.activity .subject a')
       .evaluateAll(links => links.map(link => link.getAttribute('href'))),
       ['#layers/town', '#editions/town/2024-03-01T00:00:00Z', '#access', '#layers/osm'])
@@ -81,21 +82,21 @@ onAdmin('the section Activity', stage => {
 
   it('filters by layer, user and kind, and shows a message when nothing matches', async () => {
     const page = await enter()
-    await inHead(page, 'Layer').selectOption('osm')
+    await filterOf(page, 'Layer').selectOption('osm')
     await page.getByText('1 change', { exact: true }).waitFor()
     assert.equal(await entries(page).count(), 1)
-    await inHead(page, 'What').selectOption('access')
+    await filterOf(page, 'What').selectOption('access')
     await page.getByText('No activity matches.').waitFor()
     assert.equal(await entries(page).count(), 0)
-    await inHead(page, 'Layer').selectOption('')
+    await filterOf(page, 'Layer').selectOption('')
     await page.getByText('1 change', { exact: true }).waitFor()
-    await inHead(page, 'User').selectOption(stage.owner.name)
+    await filterOf(page, 'User').selectOption(stage.owner.name)
     assert.equal(await entries(page).count(), 1)
     await page.evaluate(() => { document.location.hash = 'activity/town' })
     await page.waitForFunction(
-      () => [...document.querySelectorAll('.filters select')].some(each => /** @type {any} */ (each).value === 'town')
+      () => [...document.querySelectorAll('.filters select')].some(list => /** @type {any} */ (list).value === 'town')
     )
-    await inHead(page, 'What').selectOption('')
+    await filterOf(page, 'What').selectOption('')
     await page.locator('.activity li', { hasText: 'Edition town' }).waitFor()
     assert.equal(await entries(page).count(), 1)
   })
@@ -103,13 +104,13 @@ onAdmin('the section Activity', stage => {
   it('shows a change of another user at once', async () => {
     const page = await enter()
     await page.getByText('Live', { exact: true }).waitFor()
-    await put([noted(0, { layer: 'fresh', what: 'layer', done: 'removed', via: 'tilecouch remove' })])
+    await put([activityDoc(0, { layer: 'fresh', what: 'layer', done: 'removed', via: 'tilecouch remove' })])
     await page.locator('.activity li', { hasText: 'fresh' }).waitFor()
     assert.match(await entries(page).first().textContent(), /^removed Layer fresh/)
   })
 
   it('lets an admin set how long activity is kept, records that, and removes older documents', async () => {
-    const old = noted(100, { layer: 'hundred' })
+    const old = activityDoc(100, { layer: 'hundred' })
     await put([old])
     const page = await enter()
     await page.locator('.activity li', { hasText: 'hundred' }).waitFor()
@@ -138,7 +139,7 @@ onAdmin('the section Activity', stage => {
   it('does not overwrite the days that another user has changed, but shows them', async () => {
     stage.allow(/ERR_FAILED/)
     const page = await stage.visit('activity')
-    await page.route(/_changes/, route => route.abort()) // nothing tells this page what others do
+    await page.route(/_changes/, route => route.abort()) // the page does not learn of changes of other users
     await stage.signIn(page, stage.owner.name, stage.owner.password)
     await page.locator('.activity-section:not([aria-busy])').waitFor()
     await stage.store.couch.update(STORE_ID, doc => ({ ...doc, activityDays: 90 }))
@@ -156,8 +157,8 @@ onAdmin('the section Activity', stage => {
   it('draws 40 of many changes, and more on request', async function () {
     this.timeout(60000)
     await put(
-      Array.from({ length: 1500 }, (_, at) => noted(1 + at / 100,
-        { layer: `sheet-${at % 200}`, fields: { name: { before: 'Sheet', after: `Sheet ${at}` } } }))
+      Array.from({ length: 1500 }, (_, index) => activityDoc(1 + index / 100,
+        { layer: `sheet-${index % 200}`, fields: { name: { before: 'Sheet', after: `Sheet ${index}` } } }))
     )
     const page = await enter()
     await page.getByText(/1,50\d changes/).waitFor()

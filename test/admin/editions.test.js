@@ -1,5 +1,5 @@
 /* global document -- of the page, in functions that run there */
-// The editions of a layer in the control room: what they counted, and how to compare and remove them.
+// Tests the editions of a layer in the control room: their counts, comparisons, fields and removal.
 import assert from 'node:assert/strict'
 import { editionId } from '../../core/index.js'
 import { load } from '../../loader/index.js'
@@ -18,14 +18,14 @@ function tiles (z, side, seed) {
 const base = { '0/0/0': 1, ...tiles(2, 4, () => 1) }
 
 onAdmin('editions', stage => {
-  const loaded = (layer, time, some, options = {}) => load(stage.store, memorySource(some), { layer, time, ...options })
+  const fill = (layer, time, data, options = {}) => load(stage.store, memorySource(data), { layer, time, ...options })
 
   before(async () => {
-    await loaded('osm', T1, { ...base, ...tiles(8, 80, () => 1) }, { title: 'First survey' })
-    // a part: what it does not name stays
-    await loaded('osm', T2, { ...tiles(8, 10, x => x < 3 ? 2 : 1), '8/100/100': 5, '8/101/100': 5 },
+    await fill('osm', T1, { ...base, ...tiles(8, 80, () => 1) }, { title: 'First survey' })
+    // a partial edition: all other tiles stay
+    await fill('osm', T2, { ...tiles(8, 10, x => x < 3 ? 2 : 1), '8/100/100': 5, '8/101/100': 5 },
       { title: '<b>Bold</b> <img src=x onerror=alert(1)>' })
-    await loaded('osm', T3, { ...base, ...tiles(8, 80, (x, y) => y > 70 ? undefined : x < 3 && y < 10 ? 2 : 1) },
+    await fill('osm', T3, { ...base, ...tiles(8, 80, (x, y) => y > 70 ? undefined : x < 3 && y < 10 ? 2 : 1) },
       { title: 'Whole', complete: true })
   })
 
@@ -73,14 +73,14 @@ onAdmin('editions', stage => {
   })
 
   it('can get a new title, which is recorded as activity and shown on other pages', async () => {
-    await loaded('town', T1, base, { title: 'Old' })
+    await fill('town', T1, base, { title: 'Old' })
     const page = await stage.enter(`editions/town/${T1}`)
-    const other = await stage.enter('editions/town')
-    await other.getByRole('cell', { name: 'Old' }).waitFor()
+    const otherPage = await stage.enter('editions/town')
+    await otherPage.getByRole('cell', { name: 'Old' }).waitFor()
     await page.getByLabel('Title').fill('New')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved.').waitFor()
-    await other.getByRole('cell', { name: 'New' }).waitFor()
+    await otherPage.getByRole('cell', { name: 'New' }).waitFor()
     assert.equal((await stage.store.couch.get(editionId('town', T1))).title, 'New')
     const [rows] = await stage.store.couch.ranges([{ startkey: 'activity:', endkey: 'activity;', include_docs: true }])
     const [note] = rows.map(({ doc }) => doc).filter(({ layer, via }) => layer === 'town' && via === 'page')
@@ -92,7 +92,7 @@ onAdmin('editions', stage => {
   })
 
   it('keep what is typed while a change is being saved', async () => {
-    await loaded('slow', T1, base, { title: 'Old' })
+    await fill('slow', T1, base, { title: 'Old' })
     const page = await stage.enter(`editions/slow/${T1}`)
     const release = await holdWrites(page, '**/edition%3Aslow*')
     await page.getByLabel('Title').fill('First')
@@ -107,7 +107,7 @@ onAdmin('editions', stage => {
   })
 
   it('keep the changes of two users, and ask about a field that both changed', async () => {
-    await loaded('both', T1, base, { title: 'Old' })
+    await fill('both', T1, base, { title: 'Old' })
     const [one, two] = [await stage.enter(`editions/both/${T1}`), await stage.enter(`editions/both/${T1}`)]
     const write = async (page, field, text) => {
       await page.getByLabel(field).fill(text)

@@ -1,5 +1,5 @@
 /* global document, getComputedStyle -- of the page, in functions that run there */
-// Signing in to the control room and to a closed store, and what each shows to whom.
+// Tests signing in to the control room and to a closed store, and which users see which parts.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { setAccess } from '../../loader/store/access.js'
@@ -15,8 +15,8 @@ onAdmin('the frame', stage => {
   beforeEach(() => setAccess(stage.store, { public: true }))
 
   /**
-   * A page whose session has ended, and which has taken notice. Its clock can be moved forward.
-   * @param {string} layer that is made meanwhile
+   * Opens a page, ends its session, and waits until the page notices. Its clock can be moved forward.
+   * @param {string} layer to define after the session has ended
    */
   async function enterAndEnd (layer) {
     const page = await stage.visit('layers')
@@ -104,7 +104,7 @@ onAdmin('the frame', stage => {
     const feeds = []
     await page.route(/_changes/, async route => {
       feeds.push(route)
-      if (feeds.length > 1) return // the feed waits
+      if (feeds.length > 1) return // the request stays open
       await opened
       await route.fulfill(refusal)
     })
@@ -117,7 +117,7 @@ onAdmin('the frame', stage => {
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
     open()
-    await page.locator('#live.away').waitFor() // the page has taken the refusal
+    await page.locator('#live.away').waitFor() // the page has received the refusal
     assert.equal(await dialog.count(), 0)
     await page.unrouteAll({ behavior: 'ignoreErrors' })
   })
@@ -133,11 +133,11 @@ onAdmin('the frame', stage => {
     const line = page.locator('code').filter({ hasText: /^tilecouch remove osm --all/ }).last()
     const url = new URL(stage.backend.database)
     const isEmbedded = (await (await fetch(url.origin)).json()).vendor?.name?.includes('embedded')
-    const wanted = isEmbedded ? /--all$/ : new RegExp(`--db http://${url.username}@${url.host}${url.pathname}$`)
+    const expectedEnd = isEmbedded ? /--all$/ : new RegExp(`--db http://${url.username}@${url.host}${url.pathname}$`)
     await page.waitForFunction(
       ([text, source]) => [...document.querySelectorAll('code')].some(code =>
         code.textContent?.startsWith(text) && new RegExp(source).test(code.textContent)),
-      ['tilecouch remove osm --all', wanted.source])
+      ['tilecouch remove osm --all', expectedEnd.source])
     assert.doesNotMatch(await line.innerText(), new RegExp(stage.owner.password))
   })
 
@@ -161,7 +161,7 @@ onAdmin('the frame', stage => {
   })
 })
 
-// CouchDB has no sign-in: it shows no page of such a store.
+// CouchDB serves no page of a closed store, so it has no sign-in.
 onAdmin('the sign-in of a closed store', (stage, kind) => {
   if (kind === 'CouchDB') return
   before(async () => {

@@ -1,5 +1,5 @@
 /* global document -- of the page, in functions that run there */
-// The section "Layers": made, edited by two at once, tested, thinned out, put in order and removed.
+// Tests the section Layers: layers are made, edited by two users at once, tested, pruned, put in order and removed.
 import assert from 'node:assert/strict'
 import { layerId } from '../../core/index.js'
 import { png } from '../support/tiles.js'
@@ -9,7 +9,7 @@ const input = (page, name) => page.locator(`[data-field="${name}"]`)
 const fill = async (page, values) => {
   for (const [name, value] of Object.entries(values)) await input(page, name).fill(value)
 }
-const saved = page => page.getByText('Everything is saved.').waitFor()
+const waitUntilSaved = page => page.getByText('Everything is saved.').waitFor()
 const save = page => page.getByRole('button', { name: 'Save changes' }).click()
 
 onAdmin('the section Layers', stage => {
@@ -18,10 +18,10 @@ onAdmin('the section Layers', stage => {
   const form = async layer => {
     const page = await stage.enter(`layers/${layer}`)
     await page.locator('.layer:not([aria-busy])').waitFor()
-    await saved(page)
+    await waitUntilSaved(page)
     return page
   }
-  /** What was noted of the changes of a layer, the oldest first. */
+  /** The activity documents of a layer, the oldest first. */
   const notes = async layer => {
     const rows = await stage.store.couch.page({ startkey: 'activity:', endkey: 'activity;', include_docs: true })
     return rows.map(row => row.doc).filter(note => note.layer === layer).sort((a, b) => a._id < b._id ? -1 : 1)
@@ -31,23 +31,23 @@ onAdmin('the section Layers', stage => {
     const page = await stage.enter('layers')
     await page.getByText('No layers yet.').waitFor()
     await page.getByRole('button', { name: 'New layer' }).click()
-    const make = page.getByRole('button', { name: 'Make the layer' })
+    const makeButton = page.getByRole('button', { name: 'Make the layer' })
     for (const [name, why] of [['Big Town', 'A name has 1 to 63'],
       ['edition', 'A name has 1 to 63'], ['work', 'This name is reserved']]) {
       await page.getByLabel('Name in addresses').fill(name)
-      await make.click()
+      await makeButton.click()
       await page.getByText(why).waitFor()
     }
     await page.getByLabel('Name in addresses').fill('made')
     await page.getByLabel('Title for people').fill('<b>Made</b>')
-    await make.click()
+    await makeButton.click()
     await page.getByRole('heading', { name: '<b>Made</b>' }).waitFor()
-    const made = await doc('made')
-    assert.deepEqual([made.type, made.layer, made.name], ['layer', 'made', '<b>Made</b>'])
+    const madeLayer = await doc('made')
+    assert.deepEqual([madeLayer.type, madeLayer.layer, madeLayer.name], ['layer', 'made', '<b>Made</b>'])
     await page.getByRole('link', { name: 'All layers' }).click()
     await page.getByRole('button', { name: 'New layer' }).click()
     await page.getByLabel('Name in addresses').fill('made')
-    await make.click()
+    await makeButton.click()
     await page.getByText('There is a layer made already.').waitFor()
     const [note] = await notes('made')
     assert.deepEqual([note.what, note.done, note.user, note.fields.name.after],
@@ -81,10 +81,10 @@ onAdmin('the section Layers', stage => {
     await input(page, 'offline').selectOption({ label: 'forbidden by its terms' })
     await page.getByText('5 changes not saved').waitFor()
     await save(page)
-    await saved(page)
-    const { _rev, maxzoom, ...rest } = before
+    await waitUntilSaved(page)
+    const { _rev, maxzoom, ...otherFields } = before
     const { _rev: next, ...after } = await doc('plain')
-    assert.deepEqual(after, { ...rest, ttl: 604800, name: 'Plain map', group: 'Base maps', offline: false })
+    assert.deepEqual(after, { ...otherFields, ttl: 604800, name: 'Plain map', group: 'Base maps', offline: false })
     const note = (await notes('plain')).pop()
     assert.deepEqual(note.fields.ttl, { before: 3600, after: 604800 })
     assert.deepEqual(Object.keys(note.fields).sort(), ['group', 'maxzoom', 'name', 'offline', 'ttl'])
@@ -106,20 +106,20 @@ onAdmin('the section Layers', stage => {
 
   it('keeps the changes of two users, and asks about fields that both changed', async () => {
     await stage.store.defineLayer('both', { name: 'Both', ttl: 60, description: 'old' })
-    const [one, other] = [await form('both'), await form('both')]
-    await fill(one, { name: 'One', ttl: '2m' })
-    await fill(other, { name: 'Other', ttl: '3m', description: 'new' })
-    await save(one)
-    await saved(one)
-    await save(other)
-    const dialog = other.getByRole('dialog')
+    const [first, second] = [await form('both'), await form('both')]
+    await fill(first, { name: 'One', ttl: '2m' })
+    await fill(second, { name: 'Other', ttl: '3m', description: 'new' })
+    await save(first)
+    await waitUntilSaved(first)
+    await save(second)
+    const dialog = second.getByRole('dialog')
     const field = name => dialog.locator(`[data-field="${name}"]`)
     await dialog.getByText('Somebody else has changed this, too').waitFor()
     assert.match(await field('name').innerText(), /Title\s+Mine: Other\s+Theirs: One/)
     assert.equal(await field('description').count(), 0)
     await field('ttl').getByLabel('Theirs').check()
     await dialog.getByRole('button', { name: 'Save this' }).click()
-    await saved(other)
+    await waitUntilSaved(second)
     const { name, ttl, description } = await doc('both')
     assert.deepEqual({ name, ttl, description }, { name: 'Other', ttl: 120, description: 'new' })
   })
@@ -139,7 +139,7 @@ onAdmin('the section Layers', stage => {
     const values = await Promise.all(['name', 'ttl', 'description'].map(field => input(page, field).inputValue()))
     assert.deepEqual(values, ['Second', '2m', 'more'])
     await save(page)
-    await saved(page)
+    await waitUntilSaved(page)
     const after = await doc('slow')
     assert.deepEqual([after.name, after.ttl, after.description], ['Second', 120, 'more'])
   })
@@ -155,7 +155,7 @@ onAdmin('the section Layers', stage => {
     await page.getByRole('link', { name: 'Draft' }).click()
     assert.equal(await input(page, 'name').inputValue(), 'Better')
     await save(page)
-    await saved(page)
+    await waitUntilSaved(page)
     assert.equal((await doc('draft')).name, 'Better')
   })
 
@@ -168,7 +168,7 @@ onAdmin('the section Layers', stage => {
       .getByText('tilecouch prune past --keep-daily 3 --keep-within 2d --dry-run').waitFor()
     assert.equal((await doc('past')).retention, undefined)
     await save(page)
-    await saved(page)
+    await waitUntilSaved(page)
     await page.locator('.retention .command').getByText('tilecouch prune past --dry-run', { exact: true }).waitFor()
     assert.deepEqual((await doc('past')).retention, { daily: 3, within: 172800 })
   })
@@ -182,11 +182,11 @@ onAdmin('the section Layers', stage => {
     const rows = () => page.locator('[data-layer^="row-"]')
       .evaluateAll(nodes => nodes.map(node => node.getAttribute('data-layer')))
     await page.getByRole('button', { name: 'Move Row c up' }).focus()
-    for (const wanted of ['row-a,row-c,row-b', 'row-c,row-a,row-b']) {
+    for (const expectedOrder of ['row-a,row-c,row-b', 'row-c,row-a,row-b']) {
       await page.keyboard.press('Enter')
       await page.waitForFunction(text => [
         ...document.querySelectorAll('[data-layer^="row-"]')
-      ].map(node => node.getAttribute('data-layer')).join() === text, wanted)
+      ].map(node => node.getAttribute('data-layer')).join() === text, expectedOrder)
       assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('aria-label')),
         'Move Row c up', 'the key stays where it was')
     }

@@ -11,7 +11,7 @@ const LAYERS = 200
 const EDITIONS = 300 // of the first layer; 3 of the others
 const MIRRORS = 50
 const RUNS = 10_000
-const NODES = 9000 // of a page, at most: it draws a part of long lists
+const NODES = 9000 // most elements of a page, which draws only a part of long lists
 
 const PLACES = [...Object.keys(texts.sections), 'layers/sheet-1', 'editions/sheet-1']
 const DAY = 86_400_000 // milliseconds

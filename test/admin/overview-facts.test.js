@@ -1,5 +1,5 @@
-// What the control room reckons without a browser: what the overview says of growth, the disk and findings, and which
-// layers get another `order` when one is moved.
+// Tests calculations of the control room without a browser: the growth, disk and findings of the overview, and which
+// layers get another `order` when a layer is moved.
 import assert from 'node:assert/strict'
 import { ordersAfter } from '../../attachments/admin/layers/order.js'
 import { diskOf, runningOf } from '../../attachments/admin/overview/facts.js'
@@ -10,8 +10,8 @@ import { texts } from '../../attachments/admin/words.js'
 const DAY = 86_400_000 // milliseconds
 const NOW = Date.parse('2026-03-10T12:00:00Z')
 const edition =
-  (finished, bytes, more = {}) => ({ layer: 'osm', time: '1950-01-01T00:00:00Z', finished, bytes, ...more })
-const own = texts.overview.own
+  (finished, bytes, fields = {}) => ({ layer: 'osm', time: '1950-01-01T00:00:00Z', finished, bytes, ...fields })
+const words = texts.overview.own
 
 describe('the growth of a store', () => {
   it('counts an edition in the month of its load, and lists months without editions', () => {
@@ -19,8 +19,8 @@ describe('the growth of a store', () => {
       edition('2026-02-28T23:59:59Z', 100, { created: 3, advanced: 2, backfilled: 1 }),
       edition('2025-12-01T00:00:00Z', 50, { created: 4 }),
       edition('2025-12-31T00:00:00Z', 5),
-      edition(undefined, 7, { started: '2026-03-01T00:00:00Z' }), // is being loaded
-      edition(undefined, 1000) // nobody knows when
+      edition(undefined, 7, { started: '2026-03-01T00:00:00Z' }), // still loading
+      edition(undefined, 1000) // without any time
     ], NOW)
     assert.deepEqual(months, [
       { month: '2025-12', bytes: 55, versions: 4, editions: 2 },
@@ -49,10 +49,10 @@ describe('the growth of a store', () => {
     assert.deepEqual([room?.free, room?.seen, room?.full], [4260, '3 days ago', 'in 14 months'])
     assert.equal(diskOf([report], report, 0, NOW, false).room?.full, null)
     assert.equal(diskOf([report], report, 0.01, NOW, false).room?.full, null, 'more than 30 years')
-    const away = { command: 'doctor', _id: 'work:3', about: {
+    const unreachable = { command: 'doctor', _id: 'work:3', about: {
       findings: [{ area: 'disk', check: 'room', state: 'unknown', found: 'not known: maps is another machine' }]
     } }
-    assert.deepEqual(diskOf([away], away, 1, NOW, false),
+    assert.deepEqual(diskOf([unreachable], unreachable, 1, NOW, false),
       { room: null, why: 'not known: maps is another machine', isEmbedded: false })
   })
 })
@@ -66,15 +66,15 @@ describe('findings of the overview', () => {
       'conflicts', 'expiring', 'rest_by_area', 'stored', 'styles'].map(name => [name, {}]))
   }
   const index = { updates_pending: { total: 0 }, updater_running: false, sizes: { file: 10, active: 10 } }
-  const seen = { info, index, designs: [design, views], security: {}, user: {
+  const facts = { info, index, designs: [design, views], security: {}, user: {
     name: 'anna', isServerAdmin: true
   }, work: [], now: NOW, figures: null }
-  const wrong = given => ownFindings({ ...seen, ...given }, own, String).filter(({ state }) => state !== 'ok')
+  const problems = changed => ownFindings({ ...facts, ...changed }, words, String).filter(({ state }) => state !== 'ok')
 
-  it('are empty for a healthy store', () => { assert.deepEqual(wrong({}), []) })
+  it('are empty for a healthy store', () => { assert.deepEqual(problems({}), []) })
 
   it('include the problems that the page detects itself, with their remedies', () => {
-    const checks = given => wrong(given)
+    const checks = changed => problems(changed)
       .map(({ state, check, remedies }) => [
         state, check, remedies?.map(remedy => remedy.line ?? remedy.name ?? remedy.place)
       ])
@@ -95,39 +95,40 @@ describe('findings of the overview', () => {
     const work = [{ state: 'running', seen: '2026-03-10T11:00:00Z' },
       { state: 'running', seen: '2026-03-10T11:59:59Z' }, { state: 'running', seen: '2026-01-01T00:00:00Z' }]
     assert.deepEqual(checks({ work }), [['warning', 'interrupted', ['work']]])
-    assert.match(wrong({ work })[0].found, /^1 command/)
+    assert.match(problems({ work })[0].found, /^1 command/)
   })
 
   it('are sorted with the worst first, and those of the page replace those of a report', () => {
-    const of = (area, check, state, more) => ({ area, check, state, found: `${check} ${state}`, ...more })
+    const entry = (area, check, state, more) => ({ area, check, state, found: `${check} ${state}`, ...more })
     const report = { about: { findings: [
-      of('server', 'version', 'ok'), of('indexes', 'up to date', 'bad'), of('clocks', 'mirrors', 'unknown'),
-      of('disk', 'room', 'bad'), of('layers', 'expired', 'warning'), null, { area: 'x' }
+      entry('server', 'version', 'ok'), entry('indexes', 'up to date', 'bad'), entry('clocks', 'mirrors', 'unknown'),
+      entry('disk', 'room', 'bad'), entry('layers', 'expired', 'warning'), null, { area: 'x' }
     ] } }
-    const now = [of('indexes', 'up to date', 'ok'), of('database', 'conflicts', 'warning')]
-    assert.deepEqual(allFindings(now, report).map(({ found }) => found),
+    const pageFindings = [entry('indexes', 'up to date', 'ok'), entry('database', 'conflicts', 'warning')]
+    assert.deepEqual(allFindings(pageFindings, report).map(({ found }) => found),
       ['room bad', 'conflicts warning', 'expired warning', 'mirrors unknown', 'up to date ok', 'version ok'])
-    assert.deepEqual(allFindings(now).map(({ found }) => found), ['conflicts warning', 'up to date ok'])
+    assert.deepEqual(allFindings(pageFindings).map(({ found }) => found), ['conflicts warning', 'up to date ok'])
   })
 
   it('of the doctor have the commands and requests of their advice as remedies', () => {
-    const of = (advice, more = {}) => remediesOf({ area: '', check: '', found: '', state: 'warning', advice, ...more })
-      .map(remedy => remedy.kind === 'action' ? `${remedy.name} ${remedy.path}` : /** @type {any} */ (remedy).line)
-    assert.deepEqual(of('POST http://localhost:5984/tiles/_compact; or check smoosh/db_channels and the disk.'),
+    const linesOf = (advice, more = {}) =>
+      remediesOf({ area: '', check: '', found: '', state: 'warning', advice, ...more })
+        .map(remedy => remedy.kind === 'action' ? `${remedy.name} ${remedy.path}` : /** @type {any} */ (remedy).line)
+    assert.deepEqual(linesOf('POST http://localhost:5984/tiles/_compact; or check smoosh/db_channels and the disk.'),
       ['compact _compact'])
-    assert.deepEqual(of('POST http://localhost:5984/tiles/_compact/versions; or check the disk.'),
+    assert.deepEqual(linesOf('POST http://localhost:5984/tiles/_compact/versions; or check the disk.'),
       ['compactIndex _compact/versions'])
-    assert.deepEqual(of('POST http://localhost:5984/tiles/_view_cleanup'), ['cleanUp _view_cleanup'])
-    assert.deepEqual(of('tilecouch seed --expired --all, or tilecouch prune --expired --all; regularly: ' +
+    assert.deepEqual(linesOf('POST http://localhost:5984/tiles/_view_cleanup'), ['cleanUp _view_cleanup'])
+    assert.deepEqual(linesOf('tilecouch seed --expired --all, or tilecouch prune --expired --all; regularly: ' +
       'deploy/tilecouch-seed.timer'),
       ['tilecouch seed --expired --all', 'tilecouch prune --expired --all'])
-    assert.deepEqual(of('tilecouch push, or tilecouch access --private to keep it closed', { fixable: true }),
+    assert.deepEqual(linesOf('tilecouch push, or tilecouch access --private to keep it closed', { fixable: true }),
       ['tilecouch push'])
-    assert.deepEqual(of('Set it.', { fixable: true }), ['tilecouch doctor --fix'])
-    assert.deepEqual(of('tilecouch doctor --fix --allow-viewer', { fixable: true }),
+    assert.deepEqual(linesOf('Set it.', { fixable: true }), ['tilecouch doctor --fix'])
+    assert.deepEqual(linesOf('tilecouch doctor --fix --allow-viewer', { fixable: true }),
       ['tilecouch doctor --fix --allow-viewer'])
-    assert.deepEqual(of('tilecouch access --writers … --writer …'), [])
-    assert.deepEqual(of('tilecouch push', { state: 'ok' }), [])
+    assert.deepEqual(linesOf('tilecouch access --writers … --writer …'), [])
+    assert.deepEqual(linesOf('tilecouch push', { state: 'ok' }), [])
   })
 
   it('come from the newest report of the doctor', () => {
@@ -153,32 +154,32 @@ describe('the running tasks of CouchDB', () => {
 })
 
 describe('the order of layers', () => {
-  const listed = (layers, orders) => layers.map(layer => ({ ...layer, order: orders.get(layer.layer) ?? layer.order }))
+  const sorted = (layers, orders) => layers.map(layer => ({ ...layer, order: orders.get(layer.layer) ?? layer.order }))
     .sort((a, b) => (a.order ?? Infinity) - (b.order ?? Infinity) || (a.layer < b.layer ? -1 : 1))
       .map(({ layer }) => layer)
   const names = ['a', 'b', 'c', 'd', 'e']
 
-  for (const [what, orders] of Object.entries({
+  for (const [label, orders] of Object.entries({
     'no orders': [undefined, undefined, undefined, undefined, undefined],
     'orders of some layers': [10, 20, undefined, undefined, undefined],
     'orders of all layers': [10, 20, 30, 40, 50], 'orders without room between them': [1, 2, 3, 4, 5],
     'equal orders': [7, 7, 7, 7, 7]
   })) {
-    it(`moves each layer to each place (${what})`, () => {
-      const layers = names.map((layer, at) => ({ layer, order: orders[at] }))
+    it(`moves each layer to each place (${label})`, () => {
+      const layers = names.map((layer, index) => ({ layer, order: orders[index] }))
       for (let from = 0; from < names.length; from++) {
         for (let to = 0; to < names.length; to++) {
           if (from === to) continue
-          const wanted = [...names]
-          wanted.splice(to, 0, ...wanted.splice(from, 1))
-          assert.deepEqual(listed(layers, ordersAfter(layers, from, to)), wanted, `${from} to ${to}`)
+          const expected = [...names]
+          expected.splice(to, 0, ...expected.splice(from, 1))
+          assert.deepEqual(sorted(layers, ordersAfter(layers, from, to)), expected, `${from} to ${to}`)
         }
       }
     })
   }
 
   it('changes the order of one layer when there is room', () => {
-    const layers = names.map((layer, at) => ({ layer, order: (at + 1) * 10 }))
+    const layers = names.map((layer, index) => ({ layer, order: (index + 1) * 10 }))
     assert.deepEqual([...ordersAfter(layers, 2, 1)], [['b', 35]])
   })
 })

@@ -14,17 +14,17 @@ const MANY = 200 // layers
 
 const monthName = ms => new Date(ms).toLocaleString('en-GB', { month: 'short', year: 'numeric', timeZone: 'UTC' })
 
-/** The middle of the month that is so many months ago. */
+/** The middle of the month this many months ago. */
 function monthsAgo (number) {
   const now = new Date()
   return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - number, 15)
 }
 
-const times = ['1950-01-01T00:00:00Z', '2019-06-01T00:00:00Z', '2024-03-01T00:00:00Z'] // that the tiles are of
-const loaded = [4, 2, 2].map(monthsAgo) // when the store learnt of them
+const times = ['1950-01-01T00:00:00Z', '2019-06-01T00:00:00Z', '2024-03-01T00:00:00Z'] // of the tiles
+const loaded = [4, 2, 2].map(monthsAgo) // when the tiles were loaded
 
-/** Waits until a figure says so. */
-const figureIs = (page, name, text) => page.locator(`[data-figure="${name}"] .value`)
+/** Waits until a figure shows this text. */
+const waitForFigure = (page, name, text) => page.locator(`[data-figure="${name}"] .value`)
   .filter({ hasText: new RegExp(`^${RegExp.escape?.(text) ?? text.replace(/[.+]/g, '\\$&')}$`) }).waitFor()
 
 const part = (page, head) => page.locator('.card')
@@ -37,18 +37,18 @@ onAdmin('the overview', (stage, kind) => {
   before(async () => {
     const sources =
       [{ '3/1/1': 1, '4/2/2': 2, '4/2/3': 3 }, { '4/2/2': 4, '4/2/3': 3 }, { '3/1/1': 5, '4/2/2': 6, '4/3/3': 7 }]
-    for (const [at, time] of times.entries()) {
-      await load(stage.store, memorySource(sources[at]), { layer: 'osm', time, title: `Survey ${at}` })
+    for (const [index, time] of times.entries()) {
+      await load(stage.store, memorySource(sources[index]), { layer: 'osm', time, title: `Survey ${index}` })
     }
-    for (const [at, time] of times.entries()) {
+    for (const [index, time] of times.entries()) {
       await stage.store.couch.update(editionId('osm', time),
-        doc => ({ ...doc, started: timeOf(loaded[at]), finished: timeOf(loaded[at]) }))
+        doc => ({ ...doc, started: timeOf(loaded[index]), finished: timeOf(loaded[index]) }))
     }
     await stage.store.defineLayer('osm', { name: 'OpenStreetMap' })
     editions = await stage.store.editions('osm')
-    // tiles that expire: two have, one will within a day, one within a week; those of a layer with a ttl as well
-    const expiring = [-2 * DAY, -DAY, DAY / 2, 3 * DAY].map((offset, at) =>
-      ({ layer: 'weather', z: 5, x: at, y: 0, time: times[2], bytes: png(at), expires: timeOf(Date.now() + offset) }))
+    // two tiles have expired, one expires within a day and one within a week; the four of radar expire by their ttl
+    const expiring = [-2 * DAY, -DAY, DAY / 2, 3 * DAY].map((offset, i) =>
+      ({ layer: 'weather', z: 5, x: i, y: 0, time: times[2], bytes: png(i), expires: timeOf(Date.now() + offset) }))
     await stage.store.write(expiring)
     await stage.store.defineLayer('weather', { ttl: 7200 })
     await stage.store.write(square({ layer: 'radar', time: times[2], side: 2, seed: (x, y) => 10 * x + y }))
@@ -57,17 +57,18 @@ onAdmin('the overview', (stage, kind) => {
 
   it('shows the figures of the commands, growth by month, tiles that expire, and the doctor command', async () => {
     const page = await stage.enter()
-    const all = await Promise.all(['osm', 'weather', 'radar'].map(layer => stage.store.stats(layer)))
-    const sum = field => all.reduce((total, each) => total + each[field], 0)
+    const stats = await Promise.all(['osm', 'weather', 'radar'].map(layer => stage.store.stats(layer)))
+    const sum = field => stats.reduce((total, layer) => total + layer[field], 0)
     assert.ok(sum('versions') > sum('tiles') && sum('bytes') > sum('currentBytes'))
     const figures = {
       layers: '3', tiles: String(sum('tiles')), versions: String(sum('versions')), images: size(sum('bytes')),
       editions: '3', failed: '0', expired: '2'
     }
-    for (const [name, text] of Object.entries(figures)) await figureIs(page, name, text)
+    for (const [name, text] of Object.entries(figures)) await waitForFigure(page, name, text)
     const row = part(page, 'Layers').getByRole('row').filter({ hasText: 'OpenStreetMap' })
     const cells = await row.locator('td').allInnerTexts()
-    assert.deepEqual(cells.slice(1), [String(all[0].tiles), String(all[0].versions), size(all[0].bytes), '1 Mar 2024'])
+    assert.deepEqual(cells.slice(1),
+      [String(stats[0].tiles), String(stats[0].versions), size(stats[0].bytes), '1 Mar 2024'])
     assert.equal(await row.getByRole('link', { name: 'OpenStreetMap' }).getAttribute('href'), '#layers/osm')
     assert.equal(await row.getByRole('link', { name: '1 Mar 2024' }).getAttribute('href'), '#editions/osm')
     await row.scrollIntoViewIfNeeded()
@@ -84,16 +85,16 @@ onAdmin('the overview', (stage, kind) => {
     await card.getByText('Growth as a table').click()
     const rows = await card.locator('tbody tr')
       .evaluateAll(lines => lines.map(line => [...line.children].map(cell => cell.textContent)))
-    const bytes = time => editions.find(each => each.time === time).bytes
+    const bytes = time => editions.find(edition => edition.time === time).bytes
     const versions = time => { const { created = 0, advanced = 0, backfilled = 0 } =
-      editions.find(each => each.time === time); return created + advanced + backfilled }
+      editions.find(edition => edition.time === time); return created + advanced + backfilled }
     assert.ok(bytes(times[0]) > 0)
-    const none = ago => [monthName(monthsAgo(ago)), size(0), '0', '0']
+    const emptyRow = months => [monthName(monthsAgo(months)), size(0), '0', '0']
     assert.deepEqual(rows, [
-      none(0), none(1),
+      emptyRow(0), emptyRow(1),
       [monthName(loaded[1]), size(bytes(times[1]) + bytes(times[2])),
         String(versions(times[1]) + versions(times[2])), '2'],
-      none(3), [monthName(loaded[0]), size(bytes(times[0])), String(versions(times[0])), '1']
+      emptyRow(3), [monthName(loaded[0]), size(bytes(times[0])), String(versions(times[0])), '1']
     ], 'each load in its month')
 
     const lines = part(page, 'Expiring and failed tiles').locator('dl > div')
@@ -114,7 +115,7 @@ onAdmin('the overview', (stage, kind) => {
   it('shows a new report of the doctor, the worst first, each finding with its remedy, and failed tiles', async () => {
     const page = await stage.enter()
     await isRead(page, '.overview')
-    const at = Date.now() - 3 * DAY
+    const time = Date.now() - 3 * DAY
     const findings = [
       { area: 'server', check: 'version', state: 'ok', found: '3.5.0' },
       {
@@ -129,8 +130,8 @@ onAdmin('the overview', (stage, kind) => {
       { area: 'clocks', check: 'mirrors', state: 'unknown', found: 'not asked' }
     ]
     const doc = {
-      _id: workId(runOf(at, 0)), type: 'work', command: 'doctor', state: 'done', args: ['doctor'],
-      user: stage.owner.name, started: timeOf(at), seen: timeOf(at), finished: timeOf(at),
+      _id: workId(runOf(time, 0)), type: 'work', command: 'doctor', state: 'done', args: ['doctor'],
+      user: stage.owner.name, started: timeOf(time), seen: timeOf(time), finished: timeOf(time),
       about: { state: 'bad', counts: {}, disk: { free: 10e9, size: 100e9 }, findings }
     }
     const [{ error, reason }] = await stage.store.couch.bulk([doc])
@@ -149,20 +150,20 @@ onAdmin('the overview', (stage, kind) => {
     const disk = part(page, 'Disk')
     await disk.getByText('10.0 GB of 100 GB free').waitFor()
     await disk.getByText('It does not fill within 30 years').waitFor()
-    // the remedy asks first, and is one request
+    // the remedy asks for confirmation, and sends one request
     const button = card.getByRole('button', { name: 'Remove old index files' })
-    const asked = []
+    const requests = []
     page.on('request',
-      request => { if (request.method() === 'POST' && request.url().endsWith('_view_cleanup')) asked.push(request) })
+      request => { if (request.method() === 'POST' && request.url().endsWith('_view_cleanup')) requests.push(request) })
     await button.click()
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
-    assert.equal(asked.length, 0)
+    assert.equal(requests.length, 0)
     await button.click()
     await page.getByRole('dialog').getByRole('button', { name: 'Remove old index files' }).click()
     await page.locator('#messages').getByText('CouchDB has begun').waitFor()
-    assert.equal(asked.length, 1)
+    assert.equal(requests.length, 1)
 
-    // of editions and commands
+    // failed tiles of an edition and of commands
     const now = Date.now()
     await stage.store.couch.update(editionId('osm', times[1]), edition => ({ ...edition, failed: 3 }))
     const run = {
@@ -174,44 +175,44 @@ onAdmin('the overview', (stage, kind) => {
       { ...run, _id: workId(runOf(now, 2)), command: 'seed', layer: 'radar', failed: 12 }
     ])
     assert.deepEqual(answers.filter(answer => answer.error), [])
-    await figureIs(page, 'failed', '15')
+    await waitForFigure(page, 'failed', '15')
     const rows = part(page, 'Expiring and failed tiles').locator('tbody tr')
     assert.deepEqual((await rows.allInnerTexts())
-      .map(text => text.split('\t').filter((_, column) => column !== 2).map(each => each.trim())),
+      .map(text => text.split('\t').filter((_, column) => column !== 2).map(cell => cell.trim())),
       [['seed', 'radar', '12'], ['load', 'osm', '3']])
   })
 
   it('never waits for an index that is far behind, and builds it on request', async () => {
     const page = await stage.visit()
-    const asked = []
+    const updates = []
     page.on('request', request => {
-      if (request.url().includes('_view/by_time')) asked.push(new URL(request.url()).searchParams.get('update'))
+      if (request.url().includes('_view/by_time')) updates.push(new URL(request.url()).searchParams.get('update'))
     })
     await page.route('**/_design/versions/_info', async route => {
       const answer = await route.fetch()
-      const found = await answer.json()
-      Object.assign(found.view_index, { updates_pending: { total: 20_000 }, updater_running: false })
-      await route.fulfill({ response: answer, json: found })
+      const info = await answer.json()
+      Object.assign(info.view_index, { updates_pending: { total: 20_000 }, updater_running: false })
+      await route.fulfill({ response: answer, json: info })
     })
     await stage.signIn(page, stage.owner.name, stage.owner.password)
     await page.getByText('The index is behind: 20,000 changes are not counted yet.').waitFor()
     await page.locator('.finding').getByText('the index lacks 20,000 changes').waitFor()
-    assert.ok(asked.length > 0)
-    assert.deepEqual(asked.filter(update => update !== 'false'), [])
+    assert.ok(updates.length > 0)
+    assert.deepEqual(updates.filter(update => update !== 'false'), [])
     await part(page, 'Indexes and compaction').getByRole('button', { name: 'Build it' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Build the index' }).click()
     await page.locator('#messages').getByText('CouchDB has begun').waitFor()
-    assert.deepEqual(asked.filter(update => update !== 'false'), ['lazy'])
+    assert.deepEqual(updates.filter(update => update !== 'false'), ['lazy'])
   })
 
   it('shows a new layer and its tiles without a reload', async () => {
     const page = await stage.enter()
-    await figureIs(page, 'layers', '3')
+    await waitForFigure(page, 'layers', '3')
     const tiles = Number(await page.locator('[data-figure="tiles"] .value').innerText())
     await stage.store.defineLayer('fresh', { name: 'Fresh' })
     await stage.store.write(square({ layer: 'fresh', time: times[2], side: 2, seed: x => x }))
-    await figureIs(page, 'layers', '4')
-    await figureIs(page, 'tiles', String(tiles + 4))
+    await waitForFigure(page, 'layers', '4')
+    await waitForFigure(page, 'tiles', String(tiles + 4))
   })
 
   if (kind === 'CouchDB') {
@@ -221,7 +222,7 @@ onAdmin('the overview', (stage, kind) => {
       const name = `boss_${process.pid}_${Date.now().toString(36)}`
       const headers = { Authorization: `Basic ${btoa(`${username}:${password}`)}`, 'Content-Type': 'application/json' }
       const user = `${origin}/_users/org.couchdb.user:${name}`
-      const made = await (await fetch(user,
+      const created = await (await fetch(user,
         { method: 'PUT', headers, body: JSON.stringify({ name, password: 's3cret', roles: [], type: 'user' }) })).json()
       const url = `${origin}${server.pathname}/_security`
       const before = await (await fetch(url, { headers })).json()
@@ -231,13 +232,13 @@ onAdmin('the overview', (stage, kind) => {
         const page = await stage.enter('', { name, password: 's3cret' })
         await page.getByText('Only an admin of the server sees how far it is.').waitFor()
         await isRead(page, '.overview')
-        await figureIs(page, 'layers', '4')
+        await waitForFigure(page, 'layers', '4')
         assert.equal(await page.locator('.overview .problem').innerText(), '')
         await page.locator('#messages').waitFor({ state: 'attached' })
         assert.equal(await page.locator('#messages').innerText(), '')
       } finally {
         await fetch(url, { method: 'PUT', headers, body: JSON.stringify(before) })
-        await fetch(`${user}?rev=${made.rev}`, { method: 'DELETE', headers })
+        await fetch(`${user}?rev=${created.rev}`, { method: 'DELETE', headers })
       }
     })
   }
@@ -255,12 +256,12 @@ onAdmin('the overview of many layers', stage => {
 
   it('opens with few requests, and shows 24 layers at first and all on request', async () => {
     const page = await stage.visit()
-    let asked = 0
-    page.on('request', request => { if (request.url().includes('_design/versions/')) asked++ })
+    let requests = 0
+    page.on('request', request => { if (request.url().includes('_design/versions/')) requests++ })
     await stage.signIn(page, stage.owner.name, stage.owner.password)
-    await figureIs(page, 'layers', String(MANY))
+    await waitForFigure(page, 'layers', String(MANY))
     await isRead(page, '.overview')
-    assert.ok(asked > 0 && asked <= 15, `${asked} requests`)
+    assert.ok(requests > 0 && requests <= 15, `${requests} requests`)
     const rows = part(page, 'Layers').locator('tbody tr')
     assert.equal(await rows.count(), 24)
     await page.getByRole('button', { name: `Show all ${MANY} layers` }).click()

@@ -1,6 +1,6 @@
 /* global document -- of the page, in functions that run there */
-// Every section is one that people with screen readers, keys and weak eyes can use: axe finds nothing, its best
-// practice included, on a desk and on a phone, in the light and in the dark; nothing is wider than the screen.
+// Tests with axe that people with screen readers, keys and weak eyes can use every section, on a desk and on a phone,
+// in light and in dark colours. The rules include the best practice of axe. No section is wider than the screen.
 import assert from 'node:assert/strict'
 import { texts } from '../../attachments/admin/words.js'
 import { workId } from '../../core/index.js'
@@ -12,15 +12,15 @@ import { onAdmin } from '../support/control-room.js'
 const SECTIONS = Object.keys(texts.sections)
 const LAYER = ['layers/land', 'editions/land'] // places within sections
 
-/** The section is there, and nothing of it is still being read. */
-const isThere = page => page.waitForFunction(
+/** Waits until the section is drawn and none of its parts is still loading. */
+const waitForSection = page => page.waitForFunction(
   () => document.querySelector('#content h2') && !document.querySelector('#content [aria-busy="true"]')
 )
 
 const press = (page, name) => page.getByRole('button', { name, exact: true }).click()
 
 /**
- * States of sections: where, what is done there, and what is seen then.
+ * States of sections: the place, the action that leads to the state, and the selector of an element that shows it.
  * @type {Record<string, [string, (page: any) => unknown, string]>}
  */
 const states = {
@@ -65,7 +65,7 @@ onAdmin('pages', stage => {
       const page = await stage.enter('', stage.owner, screen)
       for (const place of [...SECTIONS, ...LAYER]) {
         await page.evaluate(hash => { document.location.hash = hash }, place)
-        await isThere(page)
+        await waitForSection(page)
         await check(page, `${place} ${name}`)
       }
     })
@@ -80,16 +80,16 @@ onAdmin('pages', stage => {
     }
   })
 
-  for (const [name, [place, act, seen]] of Object.entries(states)) {
+  for (const [name, [place, act, selector]] of Object.entries(states)) {
     it(`have no barriers in the state: ${name}`, async () => {
       await stage.store.defineLayer('empty')
-      await workDocuments(stage)
+      await writeWorkDocuments(stage)
       const page = await stage.enter(place)
-      await isThere(page)
+      await waitForSection(page)
       await act(page)
       for (const screen of [screens.desk, screens.phone]) {
         await resize(page, screen)
-        await page.locator(seen).first().waitFor()
+        await page.locator(selector).first().waitFor()
         await check(page, `${name}, ${screen.viewport.width} pixels wide`)
       }
     })
@@ -110,7 +110,7 @@ onAdmin('pages', stage => {
     const page = await stage.enter('', stage.owner, { locale: 'de-DE' })
     for (const place of [...SECTIONS, ...LAYER]) {
       await page.evaluate(hash => { document.location.hash = hash }, place)
-      await isThere(page)
+      await waitForSection(page)
       const text = await page.locator('body').innerText()
       assert.doesNotMatch(text, /undefined|\[object|=>|NaN| (und|der|die|von) /, place)
     }
@@ -118,16 +118,16 @@ onAdmin('pages', stage => {
   })
 }, {})
 
-/** Documents of a command that runs, and of one that failed. */
-async function workDocuments (stage) {
+/** Writes the documents of a running command and of a failed one. */
+async function writeWorkDocuments (stage) {
   const now = new Date().toISOString()
-  const seen = `${now.slice(0, 19)}Z`
+  const time = `${now.slice(0, 19)}Z`
   const work = {
     type: 'work',
     user: stage.owner.name,
     layer: 'land',
-    started: seen,
-    seen,
+    started: time,
+    seen: time,
     failed: 1,
     failures: ['land:1:1:1: gone']
   }
@@ -137,7 +137,7 @@ async function workDocuments (stage) {
       ...work,
       command: 'export',
       state: 'failed',
-      finished: seen,
+      finished: time,
       error: { code: 'TARGET_EXISTS', message: 'out.mbtiles exists', advice: 'Use another name.' }
     }
   ]

@@ -1,5 +1,5 @@
-// The work of commands in the control room: what runs, what was interrupted, what ended; mirrors that wrote into this
-// store, and those that other machines keep of it.
+// Tests the section Work of the control room: commands that run, were interrupted or have ended; mirrors that write
+// into this store, and mirrors of this store on other machines.
 import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -13,7 +13,7 @@ import { startUpstream } from '../support/upstream-server.js'
 import { png, square } from '../support/tiles.js'
 import { isRead, onAdmin, runOf, timeOf } from '../support/control-room.js'
 
-const LIVE = 2000 // milliseconds until a change shows
+const LIVE = 2000 // milliseconds within which a change must show
 const LOOK = 5000 // milliseconds between two looks of the page at mirrors on other machines
 const RUNS = 2000
 const DAY = 86_400_000 // milliseconds
@@ -24,9 +24,9 @@ onAdmin('the section Work', (stage, kind) => {
   const folder = useFolder()
 
   /** Writes a document of work. */
-  const write = async (fields, at = Date.now()) => {
-    const _id = workId(runOf(at, Math.floor(Math.random() * 36 ** 4)))
-    const times = { started: timeOf(at), seen: timeOf(at) }
+  const write = async (fields, time = Date.now()) => {
+    const _id = workId(runOf(time, Math.floor(Math.random() * 36 ** 4)))
+    const times = { started: timeOf(time), seen: timeOf(time) }
     await stage.store.couch.update(_id,
       () => ({ type: 'work', state: 'running', user: stage.owner.name, ...times, ...fields }))
     return _id
@@ -38,7 +38,7 @@ onAdmin('the section Work', (stage, kind) => {
     assert.equal(code, 0, err)
   }
 
-  /** The section on a page whose clock can be moved forward. */
+  /** Opens the section on a page whose clock can be moved forward. */
   const enterWithClock = async () => {
     const page = await stage.enter('layers')
     await page.clock.install()
@@ -47,7 +47,7 @@ onAdmin('the section Work', (stage, kind) => {
     return page
   }
 
-  /** The command that runs was killed ten minutes ago. */
+  /** Makes a running command look as if it was last seen ten minutes ago. */
   const age = async command => {
     const range = { startkey: 'work:', endkey: 'work;', include_docs: true }
     const row = await until(async () =>
@@ -57,8 +57,8 @@ onAdmin('the section Work', (stage, kind) => {
 
   beforeEach(async () => {
     await stage.store.defineLayer('osm')
-    const old = (await stage.store.couch.page({ startkey: 'work:', endkey: 'work;' }))
-    await stage.store.couch.bulk(old.map(({ id, value }) => ({ _id: id, _rev: value.rev, _deleted: true })))
+    const rows = (await stage.store.couch.page({ startkey: 'work:', endkey: 'work;' }))
+    await stage.store.couch.bulk(rows.map(({ id, value }) => ({ _id: id, _rev: value.rev, _deleted: true })))
   })
 
   it('shows a running load, and after a kill as interrupted with the command to continue', async function () {
@@ -70,7 +70,7 @@ onAdmin('the section Work', (stage, kind) => {
     // batches of one tile: the first document of the work has a rate
     const load = ['load', source, '--layer', 'town', '--bbox', '-180,-85,180,85', '--zoom', '0-6',
       '--rate', '20/s', '--batch', '1', '--time', '2024', '--db', stage.backend.database]
-    // by the environment: the control room builds no command with an option that opens inner networks
+    // set in the environment: the control room repeats no command with an option that opens inner networks
     const { child } = startCommand(load, { env: { TILECOUCH_UPSTREAM_NETWORKS: '127.0.0.1' } })
     try {
       const running = part(page, 'Running now').locator('.run')
@@ -188,19 +188,19 @@ onAdmin('the section Work', (stage, kind) => {
     await part(page, 'Ended').locator('tbody tr').nth(1).waitFor()
     assert.deepEqual(await page.locator('#sections a').allInnerTexts(), ['Layers', 'Work'])
     assert.deepEqual(await part(page, 'Ended').getByRole('button', { name: /^Remove/ })
-      .evaluateAll(all => all.map(each => each.getAttribute('aria-label'))), ['Remove: check wanda'])
+      .evaluateAll(buttons => buttons.map(button => button.getAttribute('aria-label'))), ['Remove: check wanda'])
   })
 
   it('fills in a command for a layer', async () => {
     await stage.store.defineLayer('osm', { bounds: [5, 45, 11, 48], minzoom: 2, maxzoom: 9 })
     const page = await stage.enter('work')
     const start = part(page, 'Start something')
-    const wanted = {
+    const lines = {
       load: /^tilecouch load tiles\/ --layer LAYER/, export: /^tilecouch export osm tiles.pmtiles/,
       seed: /^tilecouch seed osm --bbox 5,45,11,48 --zoom 2-9/, prune: /^tilecouch prune osm/,
       check: /^tilecouch check osm/, backup: /^tilecouch backup store.tcb/
     }
-    for (const [name, line] of Object.entries(wanted)) {
+    for (const [name, line] of Object.entries(lines)) {
       await start.getByLabel('Command').selectOption(name)
       await start.locator('code').filter({ hasText: line }).waitFor()
     }
@@ -210,13 +210,13 @@ onAdmin('the section Work', (stage, kind) => {
     const now = Date.now()
     let batch = []
     for (let number = 0; number < RUNS; number++) {
-      const at = now - Math.floor(number * 80 * DAY / RUNS) - DAY
+      const time = now - Math.floor(number * 80 * DAY / RUNS) - DAY
       const isRare = number === RUNS - 1
       batch.push({
-        _id: workId(runOf(at, number)), type: 'work', command: isRare ? 'backup' : 'load',
+        _id: workId(runOf(time, number)), type: 'work', command: isRare ? 'backup' : 'load',
         layer: `sheet-${number % 200}`,
-        state: number % 50 ? 'done' : 'failed', started: timeOf(at),
-        seen: timeOf(at + 9000), finished: timeOf(at + 9000),
+        state: number % 50 ? 'done' : 'failed', started: timeOf(time),
+        seen: timeOf(time + 9000), finished: timeOf(time + 9000),
         unit: 'tiles', done: 1000, total: 1000, rate: 111, user: stage.owner.name
       })
       if (batch.length === 1000) {
@@ -241,7 +241,7 @@ onAdmin('the section Work', (stage, kind) => {
     await past.getByLabel('Command').selectOption('')
     await past.getByRole('button', { name: 'Show more' }).click()
     await past.locator('tbody tr').nth(99).waitFor()
-    // what runs does not draw again what has ended
+    // a change of a running command does not redraw the ended commands
     await past.locator('tbody tr').first().evaluate(row => { row.id = 'same' })
     await write({ command: 'seed', layer: 'osm', done: 1 })
     await part(page, 'Running now').getByText('seed osm').waitFor({ timeout: LIVE * TIME_FACTOR })
@@ -250,17 +250,17 @@ onAdmin('the section Work', (stage, kind) => {
 
   describe('mirrors', () => {
     /** @type {Store} */
-    let other
+    let otherStore
     before(async () => {
       const url = new URL(stage.backend.database)
       url.pathname = `/mirror_${process.pid}_${Date.now().toString(36)}`
-      other = await Store.create(url.href, { public: true })
-      await other.defineLayer('sea')
-      await other.write(square({ layer: 'sea', time: '2021-01-01T00:00:00Z', side: 2, seed: (x, y) => x * 2 + y }))
+      otherStore = await Store.create(url.href, { public: true })
+      await otherStore.defineLayer('sea')
+      await otherStore.write(square({ layer: 'sea', time: '2021-01-01T00:00:00Z', side: 2, seed: (x, y) => x * 2 + y }))
       await stage.store.defineLayer('land')
     })
-    // an embedded store has gone with its folder
-    after(() => kind === 'CouchDB' && other?.destroy())
+    // the folder of an embedded store is already removed
+    after(() => kind === 'CouchDB' && otherStore?.destroy())
 
     const urlOf = store => {
       const url = new URL(stage.backend.database)
@@ -271,23 +271,23 @@ onAdmin('the section Work', (stage, kind) => {
       this.timeout(90000)
       const page = await stage.enter('work')
       await isRead(page, '.work')
-      const { child } = startCommand(['mirror', urlOf(other), stage.backend.database, '--live', '--layer', 'sea'])
-      const running = part(page, 'Running now').locator('.run').filter({ hasText: other.couch.db })
+      const { child } = startCommand(['mirror', urlOf(otherStore), stage.backend.database, '--live', '--layer', 'sea'])
+      const running = part(page, 'Running now').locator('.run').filter({ hasText: otherStore.couch.db })
       try {
         await running.getByText(/^up to date · .* documents/).waitFor()
-        await running.getByText(`/${other.couch.db} → `).waitFor()
+        await running.getByText(`/${otherStore.couch.db} → `).waitFor()
       } finally {
         await end(child, 'SIGKILL')
       }
       await age('mirror')
-      const interrupted = part(page, 'Interrupted').locator('.run').filter({ hasText: other.couch.db })
+      const interrupted = part(page, 'Interrupted').locator('.run').filter({ hasText: otherStore.couch.db })
       await interrupted.getByText('To go on:').waitFor()
       assert.doesNotMatch(await interrupted.innerText(), /:\/\/[^/]*@/)
     })
 
     it('show their lag, their refused documents, and that they wait for a store', async () => {
       const now = Date.now()
-      const running = (number, about) => ({
+      const mirrorWork = (number, about) => ({
         _id: workId(runOf(now, number)), type: 'work', command: 'edge',
         args: ['edge', 'x'], state: 'running', user: stage.owner.name,
         started: timeOf(now), seen: timeOf(now), every: 30, unit: 'documents', done: 100,
@@ -296,7 +296,7 @@ onAdmin('the section Work', (stage, kind) => {
           target: 'embedded', state: 'following', lag: 1, refused: 0, ...about
         }
       })
-      const docs = [running(1, { lag: 900 }), running(2, { refused: 3 }), running(3, { state: 'away' })]
+      const docs = [mirrorWork(1, { lag: 900 }), mirrorWork(2, { refused: 3 }), mirrorWork(3, { state: 'away' })]
       assert.deepEqual((await stage.store.couch.bulk(docs)).filter(({ error }) => error), [])
       const page = await stage.enter('work')
       await isRead(page, '.work')
@@ -309,13 +309,13 @@ onAdmin('the section Work', (stage, kind) => {
 
     it('on other machines are shown by their checkpoints, with their layers and lag', async function () {
       this.timeout(60000)
-      const mirror = ['mirror', stage.backend.database, urlOf(other), '--layer', 'land']
+      const mirror = ['mirror', stage.backend.database, urlOf(otherStore), '--layer', 'land']
       const page = await enterWithClock()
       const copies = part(page, 'Mirrors on other machines')
       assert.equal(await copies.isVisible(), false, 'a mirror into this store is none of it')
       await finish(mirror)
       await page.clock.fastForward(LOOK)
-      const row = copies.locator('tbody tr').filter({ hasText: other.couch.db })
+      const row = copies.locator('tbody tr').filter({ hasText: otherStore.couch.db })
       await row.getByText(/^\d+ changes? behind$|^up to date$/).waitFor()
       assert.match(await row.innerText(), /\bland\b/)
       assert.match(await row.locator('td').last().innerText(), /^\d{1,2} \w+ 20\d\d/)

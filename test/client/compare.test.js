@@ -1,20 +1,21 @@
 /* global document, getComputedStyle, requestAnimationFrame, innerWidth -- of the page */
 /* global map, left, right, control, tilecouch, said -- of the page */
+// Tests the compare control and its handle in a browser.
 import assert from 'node:assert/strict'
 import { screens } from '../viewer/browser.js'
 import { drag, onControls } from '../support/client/controls.js'
 
-/** Which part of the window shows a layer, as shares of its width; null when it is not clipped. */
-const shown = page => page.evaluate(() => [left, right].map(layer => {
+/** Reads which part of the window shows each layer, as shares of its width, or null when it is not clipped. */
+const readShares = page => page.evaluate(() => [left, right].map(layer => {
   const { clipPath } = layer.getContainer().style
   if (!clipPath) return null
-  const xs =
+  const points =
     [...clipPath.matchAll(/(-?[\d.]+)px (-?[\d.]+)px/g)].map(([, x, y]) => map.layerPointToContainerPoint([+x, +y]))
   const { x, y } = map.getSize()
-  const range = name => [Math.min(...xs.map(each => each[name])), Math.max(...xs.map(each => each[name]))]
+  const range = name => [Math.min(...points.map(point => point[name])), Math.max(...points.map(point => point[name]))]
   const [from, to] = range('x')
   const [top, bottom] = range('y')
-  // while the map glides on, edges are on whole pixels of it, and may be less than one off
+  // while the map glides, edges are on whole pixels of the map and may be off by less than one pixel
   const share = value => Math.round(value / x * 1000) / 1000 || 0 // no minus zero
   return top < 1 && bottom > y - 1 ? [share(from), share(to)] : 'cut off above or below'
 }))
@@ -25,16 +26,16 @@ describe('the compare control', function () {
 
   const open = async (options = {}, screen = undefined) => {
     const page = await visit(null, screen)
-    await page.evaluate(each => {
+    await page.evaluate(compareOptions => {
       const clocks = [tilecouch.clock({ time: '2020' }), tilecouch.clock()]
-      const own = tilecouch.map({ zoomAnimation: false })
-      const [a, b] = [
+      const newMap = tilecouch.map({ zoomAnimation: false })
+      const [leftLayer, rightLayer] = [
         '#8fb3a0', '#b38f8f'
-      ].map((colour, i) => tilecouch.fakeLayer({ clock: clocks[i], changes: [], colour }).addTo(own))
-      const compare = tilecouch.compare(a, b, each).addTo(own)
-      const list = []
-      compare.on('splitchange', ({ split }) => list.push(split))
-      Object.assign(globalThis, { map: own, left: a, right: b, control: compare, said: list })
+      ].map((colour, index) => tilecouch.fakeLayer({ clock: clocks[index], changes: [], colour }).addTo(newMap))
+      const compare = tilecouch.compare(leftLayer, rightLayer, compareOptions).addTo(newMap)
+      const splits = []
+      compare.on('splitchange', ({ split }) => splits.push(split))
+      Object.assign(globalThis, { map: newMap, left: leftLayer, right: rightLayer, control: compare, said: splits })
     }, options)
     return page
   }
@@ -42,7 +43,7 @@ describe('the compare control', function () {
 
   it('shows one layer left and the other layer right of the handle', async () => {
     const page = await open({ split: 0.25 })
-    assert.deepEqual(await shown(page), [[0, 0.25], [0.25, 1]])
+    assert.deepEqual(await readShares(page), [[0, 0.25], [0.25, 1]])
     const box = await handle(page).boundingBox()
     assert.ok(box && Math.abs(box.x + box.width / 2 - 320) <= 1 && box.width >= 44 && box.height >= 44)
   })
@@ -52,36 +53,36 @@ describe('the compare control', function () {
     await page.mouse.move(200, 500)
     await page.mouse.down()
     await page.mouse.move(330, 420, { steps: 5 })
-    assert.deepEqual(await shown(page), [[0, 0.5], [0.5, 1]], 'during the drag')
+    assert.deepEqual(await readShares(page), [[0, 0.5], [0.5, 1]], 'during the drag')
     await page.mouse.up()
     await page.evaluate(() => map.setZoom(4, { animate: false }))
-    assert.deepEqual(await shown(page), [[0, 0.5], [0.5, 1]])
+    assert.deepEqual(await readShares(page), [[0, 0.5], [0.5, 1]])
     await page.evaluate(() => map.setView([0, 100], 6, { animate: false }))
-    assert.deepEqual(await shown(page), [[0, 0.5], [0.5, 1]])
+    assert.deepEqual(await readShares(page), [[0, 0.5], [0.5, 1]])
     await page.setViewportSize({ width: 800, height: 600 })
     await page.waitForFunction(() => map.getSize().x === 800)
-    assert.deepEqual(await shown(page), [[0, 0.5], [0.5, 1]])
+    assert.deepEqual(await readShares(page), [[0, 0.5], [0.5, 1]])
   })
 
   it('keeps the edge between both layers in place while a zoom is animated', async () => {
     const page = await visit()
-    const found = await page.evaluate(() => new Promise(resolve => {
-      const own = tilecouch.map({ zoomAnimationThreshold: 10 })
-      const [a, b] =
-        [tilecouch.clock(), tilecouch.clock()].map(clock => tilecouch.fakeLayer({ clock, changes: [] }).addTo(own))
-      tilecouch.compare(a, b).addTo(own)
-      own.panBy([37, 21], { animate: false })
+    const edgePositions = await page.evaluate(() => new Promise(resolve => {
+      const newMap = tilecouch.map({ zoomAnimationThreshold: 10 })
+      const [leftLayer, rightLayer] =
+        [tilecouch.clock(), tilecouch.clock()].map(clock => tilecouch.fakeLayer({ clock, changes: [] }).addTo(newMap))
+      tilecouch.compare(leftLayer, rightLayer).addTo(newMap)
+      newMap.panBy([37, 21], { animate: false })
       const edges = []
-      const look = () => {
-        const [, x] = /px, (-?[\d.]+)px/.exec(a.getContainer().style.clipPath) ?? []
-        edges.push(Math.round(a.getContainer().getBoundingClientRect().left + Number(x)))
-        if (own._animatingZoom) requestAnimationFrame(look)
+      const recordEdge = () => {
+        const [, x] = /px, (-?[\d.]+)px/.exec(leftLayer.getContainer().style.clipPath) ?? []
+        edges.push(Math.round(leftLayer.getContainer().getBoundingClientRect().left + Number(x)))
+        if (newMap._animatingZoom) requestAnimationFrame(recordEdge)
         else resolve([...new Set(edges)])
       }
-      own.once('zoomanim', () => requestAnimationFrame(look))
-      own.setZoom(5, { animate: true })
+      newMap.once('zoomanim', () => requestAnimationFrame(recordEdge))
+      newMap.setZoom(5, { animate: true })
     }))
-    assert.deepEqual(found, [640], 'in every frame')
+    assert.deepEqual(edgePositions, [640], 'in every frame')
   })
 
   it('moves its handle with the pointer without moving the map', async () => {
@@ -90,10 +91,10 @@ describe('the compare control', function () {
     const before = await center()
     const box = /** @type {any} */ (await handle(page).boundingBox())
     await drag(page, [box.x + 10, box.y + 22], [box.x + 10 + 320, box.y + 50])
-    assert.deepEqual(await shown(page), [[0, 0.75], [0.75, 1]], 'it does not jump under the pointer')
+    assert.deepEqual(await readShares(page), [[0, 0.75], [0.75, 1]], 'it does not jump under the pointer')
     assert.equal((await page.evaluate(() => said)).at(-1), 0.75)
     await page.mouse.move(700, 200)
-    assert.deepEqual((await shown(page))[0], [0, 0.75], 'let go of')
+    assert.deepEqual((await readShares(page))[0], [0, 0.75], 'let go of')
     assert.equal(await center(), before)
   })
 
@@ -101,23 +102,23 @@ describe('the compare control', function () {
     const page = await open({}, screens.phone)
     const box = /** @type {any} */ (await handle(page).boundingBox())
     const session = await page.context().newCDPSession(page)
-    const finger = (type, ...xs) => session.send('Input.dispatchTouchEvent',
+    const touch = (type, ...xs) => session.send('Input.dispatchTouchEvent',
       { type, touchPoints: xs.map(x => ({ x, y: box.y + 20 })) })
-    await finger('touchStart', box.x + 22)
-    for (const by of [20, 50, 78]) await finger('touchMove', box.x + 22 + by)
-    await finger('touchEnd')
+    await touch('touchStart', box.x + 22)
+    for (const distance of [20, 50, 78]) await touch('touchMove', box.x + 22 + distance)
+    await touch('touchEnd')
     assert.ok(Math.abs(await page.evaluate(() => control.getSplit()) - 0.7) < 0.01)
   })
 
   it('moves its handle with the keys of a slider, and announces the shares of both layers', async () => {
     const page = await open({ leftLabel: '2020', rightLabel: 'Newest' })
     await handle(page).focus()
-    const found = []
+    const splits = []
     for (const key of ['ArrowRight', 'ArrowLeft', 'PageUp', 'PageDown', 'End', 'ArrowRight', 'Home']) {
       await page.keyboard.press(key)
-      found.push(+(await page.evaluate(() => control.getSplit())).toFixed(2))
+      splits.push(+(await page.evaluate(() => control.getSplit())).toFixed(2))
     }
-    assert.deepEqual(found, [0.52, 0.5, 0.6, 0.5, 1, 1, 0])
+    assert.deepEqual(splits, [0.52, 0.5, 0.6, 0.5, 1, 1, 0])
     assert.equal(await handle(page).getAttribute('aria-valuenow'), '0')
     assert.equal(await handle(page).getAttribute('aria-valuetext'), '2020 on 0 %, Newest on 100 % of the map')
     assert.equal(await page.evaluate(() => map.getCenter().lng), 10)
@@ -130,67 +131,71 @@ describe('the compare control', function () {
     await page.evaluate(() => control.setLabels('1 Jan 2020, 00:00 UTC', 'Newest'))
     assert.deepEqual(await labels(), ['1 Jan 2020, 00:00 UTC', 'Newest'])
     const [a, b] = await page.locator('.tilecouch-compare-label')
-      .evaluateAll(all => all.map(label => label.getBoundingClientRect().toJSON()))
+      .evaluateAll(elements => elements.map(label => label.getBoundingClientRect().toJSON()))
     assert.ok(a.right < 640 && b.left > 640)
   })
 
   it('swaps layers, clips a layer that returns to the map, and unclips one that is not compared', async () => {
     const page = await open({ split: 0.25 })
     await page.evaluate(() => control.setLayers(right, left))
-    assert.deepEqual(await shown(page), [[0.25, 1], [0, 0.25]])
+    assert.deepEqual(await readShares(page), [[0.25, 1], [0, 0.25]])
     await page.evaluate(() => left.remove())
     await page.evaluate(() => left.addTo(map))
-    assert.deepEqual(await shown(page), [[0.25, 1], [0, 0.25]], 'clipped when it is back')
+    assert.deepEqual(await readShares(page), [[0.25, 1], [0, 0.25]], 'clipped when it is back')
     await page.evaluate(() => control.setLayers(null, [right]))
-    assert.deepEqual(await shown(page), [null, [0.25, 1]], 'what is not compared is whole')
+    assert.deepEqual(await readShares(page), [null, [0.25, 1]], 'what is not compared is whole')
   })
 
   it('sets the opacity of the right layer by its handle in fade mode, and restores it afterwards', async () => {
     const page = await open({ mode: 'fade', split: 0.25, leftLabel: '2020', rightLabel: 'Newest' })
     const opacity =
       () => page.evaluate(() => [left, right].map(layer => Number(layer.getContainer().style.opacity || 1)))
-    assert.deepEqual([await shown(page), await opacity()], [[null, null], [1, 0.75]], 'nothing is cut')
+    assert.deepEqual([await readShares(page), await opacity()], [[null, null], [1, 0.75]], 'nothing is cut')
     const box = /** @type {any} */ (await handle(page).boundingBox())
     assert.ok(Math.abs(box.x + box.width / 2 - (640 - 80)) <= 1, 'a quarter of 320 pixels in the middle')
     await drag(page, [box.x + 22, box.y + 22], [box.x + 22 + 160, box.y + 22])
     assert.deepEqual(await opacity(), [1, 0.25])
     assert.equal(await handle(page).getAttribute('aria-valuetext'), '2020 75 %, Newest 25 %')
     await page.evaluate(() => control.setMode('swipe'))
-    assert.deepEqual([await shown(page), await opacity()], [[[0, 0.75], [0.75, 1]], [1, 1]])
+    assert.deepEqual([await readShares(page), await opacity()], [[[0, 0.75], [0.75, 1]], [1, 1]])
     await page.evaluate(() => control.setMode('fade').remove())
-    assert.deepEqual([await shown(page), await opacity()], [[null, null], [1, 1]])
+    assert.deepEqual([await readShares(page), await opacity()], [[null, null], [1, 1]])
   })
 
   it('shows the left layer on a second map in side mode, and both maps move together', async () => {
     const page = await open({ mode: 'side' })
     const places = () => page.evaluate(() => {
-      const other = control.getSideMap()
+      const sideMap = control.getSideMap()
       const { x, y } = map.getSize()
-      const [here, there] = [map.containerPointToLatLng([0.75 * x, y / 2]), other.getCenter()]
-      return { zooms: [map.getZoom(), other.getZoom()], apart: map.project(here)
-        .distanceTo(map.project(there)), on: left._map === other && right._map === map, width: other.getSize().x }
+      const [mainPlace, sidePlace] = [map.containerPointToLatLng([0.75 * x, y / 2]), sideMap.getCenter()]
+      return {
+        zooms: [map.getZoom(), sideMap.getZoom()],
+        apart: map.project(mainPlace).distanceTo(map.project(sidePlace)),
+        on: left._map === sideMap && right._map === map,
+        width: sideMap.getSize().x
+      }
     })
-    const together = async what => {
+    const assertTogether = async label => {
       const { zooms, apart, on } = await places()
-      assert.ok(on && apart <= 2 && zooms[0] === zooms[1], `${what}: ${JSON.stringify({ zooms, apart, on })}`)
+      assert.ok(on && apart <= 2 && zooms[0] === zooms[1], `${label}: ${JSON.stringify({ zooms, apart, on })}`)
     }
-    await together('at first')
+    await assertTogether('at first')
     assert.equal((await places()).width, 640)
     await page.evaluate(() => map.panBy([120, 40], { animate: false }))
-    await together('the map was moved')
+    await assertTogether('the map was moved')
     await page.evaluate(() => control.getSideMap().panBy([-70, 20], { animate: false }))
-    await together('the other one was moved')
+    await assertTogether('the other one was moved')
     await page.evaluate(() => map.setView([30, -50], 5, { animate: false }))
-    await together('another place')
+    await assertTogether('another place')
     await page.evaluate(() => control.getSideMap().setZoom(4, { animate: false }))
-    await together('another zoom')
+    await assertTogether('another zoom')
     await page.setViewportSize({ width: 600, height: 900 })
     await page.waitForFunction(() => map.getSize().x === 600 && control.getSideMap().getSize().x === 600)
     assert.deepEqual(await page.evaluate(() => [control.getSideMap().getSize().y, map.getSize().y]),
       [450, 900], 'above the other one where it is higher than wide')
     await page.evaluate(() => control.setMode('swipe'))
     assert.equal(await page.evaluate(() => left._map === map && control.getSideMap()), null)
-    assert.deepEqual(await shown(page), [[0, 0.5], [0.5, 1]])
+    assert.deepEqual(await readShares(page), [[0, 0.5], [0.5, 1]])
     await page.evaluate(() => control.setMode('side').remove())
     assert.ok(await page.evaluate(() => left._map === map))
     assert.equal(await page.locator('.tilecouch-compare-other').count(), 0)
@@ -199,16 +204,17 @@ describe('the compare control', function () {
   it('animates a zoom on both maps in side mode', async () => {
     const page = await visit()
     const zooms = await page.evaluate(() => new Promise(resolve => {
-      const own = tilecouch.map({ zoomAnimationThreshold: 10 })
-      const [a, b] =
-        [tilecouch.clock(), tilecouch.clock()].map(clock => tilecouch.fakeLayer({ clock, changes: [] }).addTo(own))
-      const both = tilecouch.compare(a, b, { mode: 'side' }).addTo(own)
-      const seen = new Set()
-      both.getSideMap().on('zoomanim', ({ zoom }) => seen.add(`animated to ${zoom}`))
-      own.once('zoomend', () => requestAnimationFrame(
-        () => requestAnimationFrame(() => setTimeout(() => resolve([...seen, both.getSideMap().getZoom()]), 300))
+      const newMap = tilecouch.map({ zoomAnimationThreshold: 10 })
+      const [leftLayer, rightLayer] =
+        [tilecouch.clock(), tilecouch.clock()].map(clock => tilecouch.fakeLayer({ clock, changes: [] }).addTo(newMap))
+      const comparison = tilecouch.compare(leftLayer, rightLayer, { mode: 'side' }).addTo(newMap)
+      const animations = new Set()
+      comparison.getSideMap().on('zoomanim', ({ zoom }) => animations.add(`animated to ${zoom}`))
+      newMap.once('zoomend', () => requestAnimationFrame(
+        () => requestAnimationFrame(
+          () => setTimeout(() => resolve([...animations, comparison.getSideMap().getZoom()]), 300))
       ))
-      own.setZoom(5, { animate: true })
+      newMap.setZoom(5, { animate: true })
     }))
     assert.deepEqual(zooms, ['animated to 5', 5])
   })
@@ -224,14 +230,14 @@ describe('the compare control', function () {
   it('offers its handle as an element that works without a map', async () => {
     const page = await visit()
     await page.evaluate(() => {
-      const plain = new tilecouch.CompareHandle({ split: 0.25, leftLabel: '2020' }).setSize(400, 200)
-      plain.on('splitchange', ({ split }) => list.push(split))
-      const list = []
-      const place = document.createElement('div')
-      place.style.cssText = 'position: absolute; left: 100px; top: 50px; width: 400px; height: 200px; z-index: 5000'
-      place.append(plain.element)
-      document.body.append(place)
-      Object.assign(globalThis, { control: plain, said: list })
+      const compareHandle = new tilecouch.CompareHandle({ split: 0.25, leftLabel: '2020' }).setSize(400, 200)
+      compareHandle.on('splitchange', ({ split }) => splits.push(split))
+      const splits = []
+      const container = document.createElement('div')
+      container.style.cssText = 'position: absolute; left: 100px; top: 50px; width: 400px; height: 200px; z-index: 5000'
+      container.append(compareHandle.element)
+      document.body.append(container)
+      Object.assign(globalThis, { control: compareHandle, said: splits })
     })
     const box = /** @type {any} */ (await handle(page).boundingBox())
     assert.equal(box.x + box.width / 2, 200)
@@ -254,15 +260,15 @@ describe('the compare control', function () {
 
   it('removes its clips, listeners and elements when it is removed', async () => {
     const page = await open()
-    const listeners = () => page.evaluate(() => [map, left, right].map(each => tilecouch.listeners(each)))
+    const listeners = () => page.evaluate(() => [map, left, right].map(target => tilecouch.listeners(target)))
     await page.evaluate(() => control.remove())
     const before = await listeners()
     await page.evaluate(() => control.addTo(map).remove())
     assert.deepEqual(await listeners(), before)
-    assert.deepEqual(await shown(page), [null, null])
+    assert.deepEqual(await readShares(page), [null, null])
     await page.evaluate(() => map.setZoom(5, { animate: false }))
     await page.evaluate(() => left.remove().addTo(map))
-    assert.deepEqual(await shown(page), [null, null])
+    assert.deepEqual(await readShares(page), [null, null])
     assert.equal(await page.locator('.tilecouch-compare').count(), 0)
   })
 

@@ -1,3 +1,4 @@
+// Tests the requests of CouchSource at stores, and its errors at a faulty server.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { CouchSource } from '../../client/source/couch-source.js'
@@ -41,13 +42,13 @@ onEachStore('a CouchSource', backend => {
       })
 
       it('returns one list of versions for each column of tiles', async () => {
-        const [one, two, three] = await source.versions('osm',
+        const [firstList, secondList, thirdList] = await source.versions('osm',
           [{ z: 3, x: 1, y0: 0, y1: 3 }, { z: 3, x: 2, y0: 4, y1: 7 }, { z: 3, x: 1, y0: 4, y1: 7 }])
-        assert.deepEqual(one.map(({ x, y, time, current, gone }) => [x, y, time, current, gone]),
+        assert.deepEqual(firstList.map(({ x, y, time, current, gone }) => [x, y, time, current, gone]),
           [[1, 1, T(1), false, false], [1, 1, T(3), true, false], [1, 2, T(2), true, false]])
-        assert.deepEqual(two.map(({ time, current, gone, bytes }) => [time, current, gone, bytes > 0]),
+        assert.deepEqual(secondList.map(({ time, current, gone, bytes }) => [time, current, gone, bytes > 0]),
           [[T(1), false, false, true], [T(2), true, true, false]])
-        assert.deepEqual(three, [])
+        assert.deepEqual(thirdList, [])
       })
 
       it('reads the first and the last time of a layer', async () => {
@@ -72,7 +73,7 @@ onEachStore('a CouchSource', backend => {
         const { since } = await source.changes(layer, 'now', never)
         assert.deepEqual(await source.changes(layer, since, never, { wait: false }), { since, tiles: [], layer: false })
         const waiting = source.changes(layer, since, never)
-        await store.write([{ ...version(1, 1, 1), layer: `${layer}er` }]) // whose name only begins so
+        await store.write([{ ...version(1, 1, 1), layer: `${layer}er` }]) // a layer with a longer name
         await store.write([{ ...version(1, 1, 1), layer }])
         const first = await waiting
         assert.deepEqual(first.tiles.map(({ z, x, y, deleted }) => [z, x, y, deleted]), [[3, 1, 1, false]])
@@ -82,8 +83,8 @@ onEachStore('a CouchSource', backend => {
         await store.write([{ ...version(1, 1, 2), layer }])
         const third = await source.changes(layer, second.since, never)
         assert.deepEqual(third.tiles.map(({ y, rev }) => [y, +rev.split('-')[0]]), [[1, 2]], 'the head alone')
-        const all = await source.changes(layer, second.since, never, { past: true })
-        assert.equal(all.tiles.length, 2)
+        const allChanges = await source.changes(layer, second.since, never, { past: true })
+        assert.equal(allChanges.tiles.length, 2)
         const { _rev: rev } = await store.couch.get(`${layer}:3:1:1`)
         await store.couch.request({ method: 'DELETE', path: `${layer}%3A3%3A1%3A1`, qs: { rev } })
         const fourth = await source.changes(layer, third.since, never)
@@ -143,7 +144,7 @@ describe('a CouchSource at a faulty server', () => {
     tile: source => source.tile(tile),
     changes: source => source.changes('a', '1', never)
   }
-  const all = Object.keys(calls)
+  const names = Object.keys(calls)
   const codeOf = async (name, options) => calls[name](new CouchSource(`${url}/db`, options))
     .then(() => 'none', error => error.code ?? error.name)
 
@@ -153,41 +154,41 @@ describe('a CouchSource at a faulty server', () => {
   })
   after(() => server.close())
 
-  for (const [what, answer, codes, passing] of [
-    ['an error of the server', json(500, { error: 'x', reason: 'boom' }), all.map(() => 'COUCHDB_ERROR'), true],
-    ['an overloaded server', json(429, { error: 'x' }), all.map(() => 'COUCHDB_ERROR'), true],
+  for (const [fault, answer, codes, isTemporary] of [
+    ['an error of the server', json(500, { error: 'x', reason: 'boom' }), names.map(() => 'COUCHDB_ERROR'), true],
+    ['an overloaded server', json(429, { error: 'x' }), names.map(() => 'COUCHDB_ERROR'), true],
     ['an error page of a proxy', (request, response) => response.writeHead(502).end('<h1>Bad gateway</h1>'),
-      all.map(() => 'COUCHDB_ERROR'), true],
-    ['a bad request', json(400, { error: 'bad_request' }), all.map(() => 'COUCHDB_ERROR'), false],
-    ['a missing name or password', json(401, { error: 'unauthorized' }), all.map(() => 'UNAUTHORIZED'), false],
-    ['a forbidden request', json(403, { error: 'forbidden', reason: 'no' }), all.map(() => 'FORBIDDEN'), false],
+      names.map(() => 'COUCHDB_ERROR'), true],
+    ['a bad request', json(400, { error: 'bad_request' }), names.map(() => 'COUCHDB_ERROR'), false],
+    ['a missing name or password', json(401, { error: 'unauthorized' }), names.map(() => 'UNAUTHORIZED'), false],
+    ['a forbidden request', json(403, { error: 'forbidden', reason: 'no' }), names.map(() => 'FORBIDDEN'), false],
     ['a 404 of another server', (request, response) => response.writeHead(404).end('<h1>Not here</h1>'),
-      all.map(() => 'BAD_ANSWER'), true],
-    ['a 404 whose body is null', json(404, 'null'), all.map(() => 'BAD_ANSWER'), true],
-    ['a body that is not JSON', json(200, '<h1>'), all.map(() => 'BAD_ANSWER'), true],
-    ['JSON of another shape', json(200, '{}'), all.map(() => 'BAD_ANSWER'), true],
-    ['null as the answer', json(200, 'null'), all.map(() => 'BAD_ANSWER'), true],
+      names.map(() => 'BAD_ANSWER'), true],
+    ['a 404 whose body is null', json(404, 'null'), names.map(() => 'BAD_ANSWER'), true],
+    ['a body that is not JSON', json(200, '<h1>'), names.map(() => 'BAD_ANSWER'), true],
+    ['JSON of another shape', json(200, '{}'), names.map(() => 'BAD_ANSWER'), true],
+    ['null as the answer', json(200, 'null'), names.map(() => 'BAD_ANSWER'), true],
     ['a failed query in the results', json(200, { results: [{ error: 'timeout', reason: 'the index is built' }] }),
       ['COUCHDB_ERROR', 'COUCHDB_ERROR', 'COUCHDB_ERROR', 'BAD_ANSWER', 'COUCHDB_ERROR'], false],
     ['a connection that breaks during the answer', (request, response) => {
       response.writeHead(200, { 'Content-Length': 100 })
       response.write('{"results":', () => response.destroy())
     }, ['UNREACHABLE', 'UNREACHABLE', 'UNREACHABLE', 'BAD_ANSWER', 'UNREACHABLE'], true],
-    ['a connection without an answer', (request, response) => response.destroy(), all.map(() => 'UNREACHABLE'), true]
+    ['a connection without an answer', (request, response) => response.destroy(), names.map(() => 'UNREACHABLE'), true]
   ]) {
-    it(`reports ${what} as a temporary or a permanent fault`, async () => {
+    it(`reports ${fault} as a temporary or a permanent fault`, async () => {
       serve = answer
-      for (const [at, name] of all.entries()) assert.equal(await codeOf(name), codes[at], name)
+      for (const [index, name] of names.entries()) assert.equal(await codeOf(name), codes[index], name)
       const error = await calls.versions(new CouchSource(`${url}/db`)).catch(reason => reason)
-      assert.equal(isPassing(error), passing)
+      assert.equal(isPassing(error), isTemporary)
     })
   }
 
   it('reports UNREACHABLE when an answer or its rest does not arrive within the timeout', async () => {
     serve = () => {}
-    for (const name of all) assert.equal(await codeOf(name, { timeout: 50 }), 'UNREACHABLE', name)
+    for (const name of names) assert.equal(await codeOf(name, { timeout: 50 }), 'UNREACHABLE', name)
     serve = (request, response) => response.writeHead(200).write('{')
-    for (const name of all) assert.equal(await codeOf(name, { timeout: 50 }), 'UNREACHABLE', name)
+    for (const name of names) assert.equal(await codeOf(name, { timeout: 50 }), 'UNREACHABLE', name)
   })
 
   it('reports a server that is not running as UNREACHABLE, a temporary fault', async () => {
@@ -211,47 +212,48 @@ describe('a CouchSource at a faulty server', () => {
   })
 
   it('sends one request for each call, with the given headers', async () => {
-    const seen = []
+    const requests = []
     serve = (request, response) => {
-      seen.push([request.method, request.url, request.headers['x-key'], request.headers['content-type']])
+      requests.push([request.method, request.url, request.headers['x-key'], request.headers['content-type']])
       if (/tile$|tile\?/.test(request.url)) return response.end('x')
       json(200, { _id: 'layer:a', type: 'layer', layer: 'a', results: /_changes/.test(request.url)
         ? [] : Array(/by_time/.test(request.url) ? 2 : 1).fill({ rows: [] }), last_seq: 1 })(request, response)
     }
     const source = new CouchSource(` ${url}/db// `, { fetchOptions: { headers: { 'x-key': '7' } } })
-    for (const name of all) await calls[name](source)
-    assert.ok(seen.every(([, , key]) => key === '7'))
-    assert.deepEqual(seen.map(([method, path]) => `${method} ${path.split('?')[0]}`), [
+    for (const name of names) await calls[name](source)
+    assert.ok(requests.every(([, , key]) => key === '7'))
+    assert.deepEqual(requests.map(([method, path]) => `${method} ${path.split('?')[0]}`), [
       'GET /db/layer%3Aa', 'POST /db/_design/versions/_view/by_tile/queries',
       'POST /db/_design/versions/_view/by_time/queries', 'GET /db/a:0:0:0/tile', 'POST /db/_changes'
     ])
-    assert.ok(seen.every(([method, , , type]) => method === 'GET' || type === 'application/json'))
+    assert.ok(requests.every(([method, , , type]) => method === 'GET' || type === 'application/json'))
     assert.equal(source.template('a'), `${url}/db/a:{z}:{x}:{y}/tile`)
     assert.throws(() => source.template('A'), { code: 'BAD_LAYER' })
   })
 
   it('requests an image with a wrong digest or length again past the cache, then refuses it', async () => {
-    const right = png(1)
-    const digest = `md5-${createHash('md5').update(right).digest('base64')}`
-    const named = { ...tile, bytes: right.length, digest }
-    const other = Buffer.from(right)
-    other[other.length - 20] ^= 1 // as long, and not the same
-    const answers = { other, 'a part': right.subarray(0, 40), 'a page': Buffer.from('<h1>Log in</h1>') }
+    const validImage = png(1)
+    const digest = `md5-${createHash('md5').update(validImage).digest('base64')}`
+    const tileVersion = { ...tile, bytes: validImage.length, digest }
+    const changedImage = Buffer.from(validImage)
+    changedImage[changedImage.length - 20] ^= 1 // the same length, but other content
+    const answers =
+      { other: changedImage, 'a part': validImage.subarray(0, 40), 'a page': Buffer.from('<h1>Log in</h1>') }
     const source = new CouchSource(`${url}/db`)
-    for (const [what, wrong] of Object.entries(answers)) {
+    for (const [label, wrongImage] of Object.entries(answers)) {
       const caches = []
-      const sends = bytes => (request, response) => {
+      const send = bytes => (request, response) => {
         caches.push(request.headers['cache-control'])
         response.writeHead(200, { 'Content-Type': 'image/png' }).end(bytes)
       }
-      serve = sends(wrong)
-      await assert.rejects(source.tile(named), error => error.code === 'BAD_ANSWER' && isPassing(error), what)
-      assert.deepEqual(caches, [undefined, 'no-cache'], what)
-      serve = (request, response) => sends(request.headers['cache-control'] ? right : wrong)(request, response)
-      assert.deepEqual(await bytesOf(await source.tile(named)), right, what)
+      serve = send(wrongImage)
+      await assert.rejects(source.tile(tileVersion), error => error.code === 'BAD_ANSWER' && isPassing(error), label)
+      assert.deepEqual(caches, [undefined, 'no-cache'], label)
+      serve = (request, response) => send(request.headers['cache-control'] ? validImage : wrongImage)(request, response)
+      assert.deepEqual(await bytesOf(await source.tile(tileVersion)), validImage, label)
     }
-    serve = (request, response) => response.end(other)
-    assert.ok(await source.tile({ ...named, digest: undefined }), 'of an older index the length alone is known')
+    serve = (request, response) => response.end(changedImage)
+    assert.ok(await source.tile({ ...tileVersion, digest: undefined }), 'of an older index the length alone is known')
   })
 
   it('refuses an address with a name or password and an invalid address', () => {

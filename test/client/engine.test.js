@@ -1,4 +1,4 @@
-// The small parts of the engine: events, the clock, what a tile shows, and what is loaded in advance.
+// Tests the small parts of the engine: events, the clock, the picture of a tile, columns of a view, and the preloader.
 import assert from 'node:assert/strict'
 import { clock } from '../../client/engine/clock.js'
 import { Emitter } from '../../client/engine/emitter.js'
@@ -18,16 +18,16 @@ describe('events without Leaflet', () => {
 
   it('reach the listeners of their type with fields, type and target, until the listeners are removed', () => {
     const emitter = new Emitter()
-    const seen = []
-    const listener = event => seen.push(event)
+    const events = []
+    const listener = event => events.push(event)
     assert.equal(emitter.on('a b', listener).fire('a', { time: 1, type: 'z' }).fire('b').fire('c'), emitter)
-    assert.deepEqual(seen.map(event => ({ ...event })), [{ time: 1, type: 'a' }, { type: 'b' }],
+    assert.deepEqual(events.map(event => ({ ...event })), [{ time: 1, type: 'a' }, { type: 'b' }],
       'the target is no field')
-    assert.ok(seen.every(({ target }) => target === emitter))
+    assert.ok(events.every(({ target }) => target === emitter))
     emitter.off('a', listener).fire('a').fire('b')
-    assert.deepEqual(seen.map(({ type }) => type), ['a', 'b', 'b'])
+    assert.deepEqual(events.map(({ type }) => type), ['a', 'b', 'b'])
     emitter.off('b').fire('b')
-    assert.equal(seen.length, 3)
+    assert.equal(events.length, 3)
     assert.equal(emitter.listens('b'), false)
   })
 
@@ -39,20 +39,20 @@ describe('events without Leaflet', () => {
 
   it('call a listener once for each context, with the context as `this`', () => {
     const emitter = new Emitter()
-    const seen = []
-    function listener () { seen.push(this.name ?? 'emitter') }
-    const [one, two] = [{ name: 'one' }, { name: 'two' }]
-    emitter.on('a', listener).on('a', listener, one).on('a', listener, two).on('a', listener, one).fire('a')
-    assert.deepEqual(seen, ['emitter', 'one', 'two'])
-    emitter.off('a', listener).off('a', listener, one).fire('a')
-    assert.deepEqual(seen.slice(3), ['two'])
+    const callers = []
+    function listener () { callers.push(this.name ?? 'emitter') }
+    const [first, second] = [{ name: 'one' }, { name: 'two' }]
+    emitter.on('a', listener).on('a', listener, first).on('a', listener, second).on('a', listener, first).fire('a')
+    assert.deepEqual(callers, ['emitter', 'one', 'two'])
+    emitter.off('a', listener).off('a', listener, first).fire('a')
+    assert.deepEqual(callers.slice(3), ['two'])
   })
 
   it('do not reach a listener that another listener removed or added during the event', () => {
     const { list, add } = log()
     const emitter = new Emitter()
-    const late = () => list.push('late')
-    emitter.once('a', () => emitter.off('a', add).on('a', late)).on('a', add).fire('a')
+    const lateListener = () => list.push('late')
+    emitter.once('a', () => emitter.off('a', add).on('a', lateListener)).on('a', add).fire('a')
     assert.deepEqual(list, [])
     emitter.fire('a')
     assert.deepEqual(list, ['late'])
@@ -75,21 +75,21 @@ describe('events without Leaflet', () => {
 
 describe('the clock', () => {
   it('turns written times into exact ones, and fires timechange when the time differs', () => {
-    const own = clock()
+    const testClock = clock()
     const fired = []
-    own.on('timechange', ({ time, previous }) => fired.push([time, previous]))
+    testClock.on('timechange', ({ time, previous }) => fired.push([time, previous]))
     const [end, morning] = ['2024-12-31T23:59:59Z', '2024-03-01T10:00:00Z']
     const times = [null, '2024', '2024-03-01T12:00:00+02:00', new Date(Date.UTC(2024, 2, 1, 10)), null, undefined]
-    assert.deepEqual(times.map(time => own.setTime(time).getTime()), [null, end, morning, morning, null, null])
+    assert.deepEqual(times.map(time => testClock.setTime(time).getTime()), [null, end, morning, morning, null, null])
     assert.deepEqual(fired, [[end, null], [morning, end], [null, morning]], 'only when it differs')
     assert.equal(clock({ time: '2020-02' }).getTime(), '2020-02-29T23:59:59Z')
   })
 
   it('refuses a value that is not a time, and keeps its time', () => {
-    const own = clock({ time: '2024-03-01T10:00:00Z' })
+    const testClock = clock({ time: '2024-03-01T10:00:00Z' })
     for (const time of ['yesterday', 1709287200000, '2024-02-30', new Date(NaN), {}]) {
-      assert.throws(() => own.setTime(time), { code: 'BAD_TIME' })
-      assert.equal(own.getTime(), '2024-03-01T10:00:00Z')
+      assert.throws(() => testClock.setTime(time), { code: 'BAD_TIME' })
+      assert.equal(testClock.getTime(), '2024-03-01T10:00:00Z')
     }
   })
 })
@@ -105,33 +105,33 @@ describe('the picture of a tile', () => {
   index.add({ z: 2, x: 2, y0: 0, y1: 3 }, [version(2, 2, 1, 2)])
   index.add({ z: 1, x: 1, y0: 0, y1: 1 }, [version(1, 1, 0, 1)])
   index.add({ z: 0, x: 0, y0: 0, y1: 0 }, [])
-  const at = (tile, time, options = OPTIONS) => {
+  const pictureAt = (tile, time, options = OPTIONS) => {
     const picture = resolve(index, tile, time, options)
     return picture && [picture.version.z, picture.up, picture.dx, picture.dy]
   }
   const tile = { z: 3, x: 5, y: 2 }
 
   it('is its own version, or the part of the nearest ancestor that has one as of the time', () => {
-    assert.deepEqual(at(tile, T(3)), [3, 0, 0, 0])
-    assert.deepEqual(at(tile, null), [3, 0, 0, 0])
-    assert.deepEqual(at(tile, T(2)), [2, 1, 1, 0])
-    assert.deepEqual(at(tile, T(1)), [1, 2, 1, 2])
-    assert.deepEqual(at({ z: 3, x: 5, y: 3 }, T(3)), [2, 1, 1, 1], 'gone')
+    assert.deepEqual(pictureAt(tile, T(3)), [3, 0, 0, 0])
+    assert.deepEqual(pictureAt(tile, null), [3, 0, 0, 0])
+    assert.deepEqual(pictureAt(tile, T(2)), [2, 1, 1, 0])
+    assert.deepEqual(pictureAt(tile, T(1)), [1, 2, 1, 2])
+    assert.deepEqual(pictureAt({ z: 3, x: 5, y: 3 }, T(3)), [2, 1, 1, 1], 'gone')
   })
 
   it('is null before the first version and beyond the limits overzoom and minzoom', () => {
-    assert.equal(at(tile, '2023-01-01T00:00:00Z'), null)
-    assert.equal(at(tile, T(1), { overzoom: 1, minzoom: 0 }), null)
-    assert.equal(at(tile, T(1), { overzoom: 3, minzoom: 2 }), null)
-    assert.equal(at(tile, T(2), { overzoom: 0, minzoom: 0 }), null)
+    assert.equal(pictureAt(tile, '2023-01-01T00:00:00Z'), null)
+    assert.equal(pictureAt(tile, T(1), { overzoom: 1, minzoom: 0 }), null)
+    assert.equal(pictureAt(tile, T(1), { overzoom: 3, minzoom: 2 }), null)
+    assert.equal(pictureAt(tile, T(2), { overzoom: 0, minzoom: 0 }), null)
   })
 
   it('is undefined while the index lacks the tile or an ancestor that may be drawn', () => {
-    assert.equal(at({ z: 3, x: 7, y: 2 }, null), undefined)
-    const partly = new VersionIndex()
-    partly.add({ z: 3, x: 5, y0: 0, y1: 7 }, [])
-    assert.equal(resolve(partly, tile, null, OPTIONS), undefined)
-    assert.equal(resolve(partly, tile, null, { overzoom: 0, minzoom: 0 }), null)
+    assert.equal(pictureAt({ z: 3, x: 7, y: 2 }, null), undefined)
+    const partialIndex = new VersionIndex()
+    partialIndex.add({ z: 3, x: 5, y0: 0, y1: 7 }, [])
+    assert.equal(resolve(partialIndex, tile, null, OPTIONS), undefined)
+    assert.equal(resolve(partialIndex, tile, null, { overzoom: 0, minzoom: 0 }), null)
   })
 })
 
@@ -188,8 +188,8 @@ describe('the columns of a view', () => {
   })
 })
 
-/** One image of ten bytes for each time; nothing ever comes. */
-function stand (options = {}) {
+/** Creates a preloader with one image of ten bytes for each time. No image ever arrives. */
+function createPreloader (options = {}) {
   const log = []
   const images = {
     load: ({ step }, { urgent, user }) => {
@@ -208,7 +208,7 @@ function stand (options = {}) {
 
 describe('a preloader', () => {
   it('loads the nearest steps first, beginning in the direction of the clock, without urgency', () => {
-    const { log, preloader } = stand()
+    const { log, preloader } = createPreloader()
     preloader.run(CHANGES, T(3))
     assert.deepEqual(log, ['+4', '+2', '+5', '+1'])
     log.length = 0
@@ -218,13 +218,13 @@ describe('a preloader', () => {
   })
 
   it('loads at most preloadSize bytes', () => {
-    const { log, preloader } = stand({ preloadSize: 25 })
+    const { log, preloader } = createPreloader({ preloadSize: 25 })
     preloader.run(CHANGES, T(3))
     assert.deepEqual(log, ['+4', '+2'])
   })
 
   it('releases each of its images once on drop', () => {
-    const { log, preloader } = stand({ preload: 1 })
+    const { log, preloader } = createPreloader({ preload: 1 })
     preloader.run(CHANGES, null)
     preloader.drop()
     preloader.drop()
@@ -232,7 +232,7 @@ describe('a preloader', () => {
   })
 
   it('keeps explicitly requested images on drop, until their signal aborts', async () => {
-    const { log, preloader } = stand()
+    const { log, preloader } = createPreloader()
     const stop = new AbortController()
     const loaded = preloader.load([T(1), T(5)], stop.signal)
     preloader.drop()

@@ -1,5 +1,5 @@
 /* global window, document, L -- of the page, in functions that run there */
-// Plain Leaflet on a gateway, from a page of another origin, at every kind of address that a tile has.
+// Tests plain Leaflet on a gateway, from a page of another origin, with every kind of tile address.
 import assert from 'node:assert/strict'
 import { color, startWorld } from '../gateway/wmts/world.js'
 import { onEachStore } from '../support/backends.js'
@@ -11,7 +11,7 @@ import { openBrowser } from '../viewer/browser.js'
 const HTML = '<!doctype html><link rel="icon" href="data:,"><link rel="stylesheet" href="leaflet.css"><div ' +
   'id="map" style="position:absolute;inset:0"></div><script src="leaflet.js"></script>'
 
-/** Of each kind: the address, options of the layer, and the year that is shown. */
+/** For each kind of address: the address, options of the layer, and the year that the map shows. */
 const addresses = {
   'XYZ': ['world/{z}/{x}/{y}.png', {}, 2024],
   'XYZ as of a time': ['world@2023/{z}/{x}/{y}.png', {}, 2023],
@@ -43,12 +43,12 @@ onEachStore('Leaflet on a gateway', backend => {
     it(`draws every tile in its place without errors (${name})`, async () => {
       const page = await pages.open({ viewport: { width: 1024, height: 1024 } })
       await page.goto(server.url)
-      await page.evaluate(([url, { quadkeys, ...given }]) => {
+      await page.evaluate(([url, { quadkeys, ...layerOptions }]) => {
         const key = ({ x, y, z }) => Array.from({ length: z },
           (_, index) => (x >> (z - 1 - index) & 1) + 2 * (y >> (z - 1 - index) & 1)).join('')
         const map = L.map('map', { center: [0, 0], zoom: 2, fadeAnimation: false, zoomAnimation: false })
         window.layer = L.tileLayer(url,
-          { crossOrigin: true, noWrap: true, maxZoom: 2, ...given, ...(quadkeys && { key }) }).addTo(map)
+          { crossOrigin: true, noWrap: true, maxZoom: 2, ...layerOptions, ...(quadkeys && { key }) }).addTo(map)
       }, [`${world.gateway.url}/${address}`, options])
       await page.waitForFunction(() => {
         const images = [...document.querySelectorAll('img.leaflet-tile')]

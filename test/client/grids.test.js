@@ -12,12 +12,12 @@ const leaflet = { files: gridFiles, install, draw }
 const swiss = gridOf(gallery.swiss.fields)
 const resolutions = swiss.matrices.map(({ cellSize }) => cellSize)
 
-/** A system as pages make it themselves, with Proj4Leaflet. */
+/** A coordinate system as a page creates it with Proj4Leaflet. */
 const proj = (options = {}) =>
   ({ code: 'EPSG:2056', definition: swiss.definition, origin: [2420000, 1350000], resolutions, ...options })
 const moves = [
   ['swiss', 'LV95', [46.8, 8.2], 17], ['swiss', 'LV95', [46.9, 7.4], 16], ['swiss', proj(), [46.8, 8.2], 17],
-  // a map whose zooms begin later, and whose bounds are smaller
+  // a map whose first zoom is zoom 10 of the grid
   ['swiss', proj({ resolutions: resolutions.slice(10), bounds: undefined }), [46.8, 8.2], 7],
   ['degrees', 'WorldCRS84Quad', [20, 10], 3], ['degrees', 'EPSG4326', [20, 10], 2],
   ['degrees', 'WorldCRS84Quad', [-60, 179], 3],
@@ -47,9 +47,10 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
       }
       stage.front.forget()
       shows(await stage.at(page, T(2)), layer, 2)
-      const asked = stage.front.tiles()
+      const requestedTiles = stage.front.tiles()
       const tile = key => key.split('/').map(Number)
-      assert.ok(asked.length && asked.every(key => (tile(key)[1] + tile(key)[2]) % 2 === 0), String(asked))
+      assert.ok(requestedTiles.length && requestedTiles.every(key => (tile(key)[1] + tile(key)[2]) % 2 === 0),
+        String(requestedTiles))
     })
   }
 
@@ -83,8 +84,8 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
     assert.equal((await stage.rest(page))['17/9/6'], '-')
     assert.ok(stage.front.requests('tile').every(({ tile }) => tile.startsWith('17/')))
     await stage.store.write([{ layer: 'degrees', z: 3, x: 4, y: 1, time: T(4), gone: true }])
-    const other = await stage.show('degrees', { map: { crs: 'WorldCRS84Quad', center: [20, 10], zoom: 3 } })
-    assert.equal((await stage.rest(other))['3/4/1'], '2<2.2')
+    const otherPage = await stage.show('degrees', { map: { crs: 'WorldCRS84Quad', center: [20, 10], zoom: 3 } })
+    assert.equal((await stage.rest(otherPage))['3/4/1'], '2<2.2')
   })
 
   it('is enlarged beyond its last zoom, as far as the map has resolutions', async () => {
@@ -93,9 +94,9 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
     assert.ok(Object.entries(picture).every(([key, text]) => key.startsWith('17/') && text === '1'),
       JSON.stringify(picture))
     assert.equal(await call(page, 'map.getMaxZoom'), 20)
-    const few = await stage.show('swiss',
+    const fewZoomsPage = await stage.show('swiss',
       { time: T(1), map: { crs: proj({ resolutions: resolutions.slice(0, 19) }), center: [46.9, 7.4], zoom: 17 } })
-    assert.equal(await call(few, 'map.getMaxZoom'), 18)
+    assert.equal(await call(fewZoomsPage, 'map.getMaxZoom'), 18)
   })
 
   it('returns the tile at a place with its versions', async () => {
@@ -139,9 +140,9 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
       await draw(page, 'swiss', { time: T(1), map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
       for (const step of [1, 2]) shows(await stage.at(page, T(step)), 'swiss', step)
       const status = await page.evaluate(async ([url, time]) => {
-        const ask = address => fetch(`${url}/${address}.png`).then(response => response.status)
-        return [await ask(`swiss@${time}/17/10/6`), await ask(`swiss@${time}/17/9/6`),
-          await ask(`swiss@${time}/17/19/6`)]
+        const statusOf = address => fetch(`${url}/${address}.png`).then(response => response.status)
+        return [await statusOf(`swiss@${time}/17/10/6`), await statusOf(`swiss@${time}/17/9/6`),
+          await statusOf(`swiss@${time}/17/19/6`)]
       }, [gateway.url, T(1)])
       assert.deepEqual(status.slice(0, 2), [200, 404])
       assert.ok(status[2] >= 400)
@@ -153,31 +154,31 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
 
   it('is drawn on another map only if that map has its coordinate system', async () => {
     const page = await stage.show('degrees', { time: T(1), map: { crs: 'WorldCRS84Quad', center: [20, 10], zoom: 3 } })
-    const to = crs => page.evaluate(name => {
+    const switchMap = crs => page.evaluate(name => {
       const view = window
       view.events.length = 0
       view.map.remove()
       view.map = L.map('map', { center: [20, 10], zoom: 3, crs: L.CRS[name] })
       view.layer.addTo(view.map)
     }, crs)
-    await to('EPSG3857')
+    await switchMap('EPSG3857')
     await waitForEvent(page, 'storeerror')
     assert.deepEqual(await page.evaluate(() => Object.keys(window.see.picture())), [])
-    await to('EPSG4326')
+    await switchMap('EPSG4326')
     await page.waitForFunction(() => Object.keys(window.see.picture()).length >= 4)
     shows(await stage.rest(page), 'degrees', 1)
   })
 
   it('is drawn at two times by the compare control in side mode', async () => {
     const page = await stage.show('swiss', { time: T(1), map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
-    await page.evaluate(([one, other]) => {
+    await page.evaluate(([leftTime, rightTime]) => {
       const view = window
-      view.right = L.tileLayer.couch.history(view.db, { layer: 'swiss', time: other, preload: 0 }).addTo(view.map)
-      L.control.compare(view.layer.setTime(one), view.right, { mode: 'side' }).addTo(view.map)
+      view.right = L.tileLayer.couch.history(view.db, { layer: 'swiss', time: rightTime, preload: 0 }).addTo(view.map)
+      L.control.compare(view.layer.setTime(leftTime), view.right, { mode: 'side' }).addTo(view.map)
     }, [T(1), T(2)])
     await page.waitForFunction(() => window.see.isAtRest() && window.see.isAtRest(window.right))
     for (const [name, step] of [['layer', 1], ['right', 2]]) {
-      shows(await page.evaluate(which => window.see.picture(window[which]), name), 'swiss', step)
+      shows(await page.evaluate(layerName => window.see.picture(window[layerName]), name), 'swiss', step)
     }
   })
 })
@@ -187,7 +188,7 @@ onStage('an area of a layer in another grid', { layers: ['swiss'], everywhere: t
 
   it('is estimated exactly, downloaded completely and drawn without a network', async () => {
     const page = await stage.page()
-    const had = await page.evaluate(async box => {
+    const result = await page.evaluate(async box => {
       const view = window
       view.offline = L.couch.offline({ remote: view.db })
       const area = await view.offline.areas.add({ name: 'Bern', layer: 'swiss', bbox: box, history: true })
@@ -201,9 +202,9 @@ onStage('an area of a layer in another grid', { layers: ['swiss'], everywhere: t
     const area = parseArea({ bbox: bbox, grid: swiss })
     const missing = area.has(17, 9, 6) ? 1 : 0
     const expectedTiles = area.count({ min: 16, max: 17 }) - missing
-    assert.deepEqual({ ...had, status: had.status[0], estimate: had.estimate[0] },
+    assert.deepEqual({ ...result, status: result.status[0], estimate: result.estimate[0] },
       { estimate: expectedTiles, status: expectedTiles, state: 'complete', zooms: { min: 16, max: 17 }, grid: 'LV95' })
-    assert.equal(had.estimate[1], had.status[1])
+    assert.equal(result.estimate[1], result.status[1])
 
     await stage.front.stop()
     await draw(page, 'swiss',
@@ -218,14 +219,14 @@ onStage('an area of a layer in another grid', { layers: ['swiss'], everywhere: t
     const marks = await page.evaluate(async () => {
       const view = window
       const coverage = L.tileLayer.couch.coverage(view.offline, { layer: 'swiss' })
-      const told = new Promise(resolve => { coverage.once('coverage', () => resolve(undefined)) })
+      const coverageEvent = new Promise(resolve => { coverage.once('coverage', () => resolve(undefined)) })
       coverage.addTo(view.map)
-      await told
+      await coverageEvent
       return [...view.document.querySelectorAll('.tilecouch-coverage-whole')].map(({ dataset: { tile } }) => tile)
     })
-    const shown = Object.keys(inside(await pictureOf(page)))
-    assert.deepEqual([...new Set(marks)].filter(key => shown.includes(key)).sort(),
-      shown.filter(key => key !== '17/9/6').sort())
+    const shownKeys = Object.keys(inside(await pictureOf(page)))
+    assert.deepEqual([...new Set(marks)].filter(key => shownKeys.includes(key)).sort(),
+      shownKeys.filter(key => key !== '17/9/6').sort())
     await stage.front.restart()
     stage.allow(/net::ERR/)
   })

@@ -1,4 +1,5 @@
 /* global window, L -- of the page, in functions that run there */
+// Tests history layers at a store that fails: wrong images, missing documents and lost connections.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { CouchSource } from '../../client/source/couch-source.js'
@@ -13,7 +14,7 @@ const IMAGE = { 'Content-Type': 'image/png', ...CACHED }
 const PROVOKED = [/Failed to load resource/, /net::ERR/]
 
 onStage('a history layer at a store that fails', { layers: ['steps', 'holes'], writes: true }, stage => {
-  /** Spoils one tile from a step on. @param {(entry: import('../support/client/front.js').Entry) => any} answer */
+  /** Replaces the answers for one tile. @param {(entry: import('../support/client/front.js').Entry) => any} answer */
   const spoil = (answer, tile = '3/3/3') =>
     stage.front.rule(entry => entry.kind === 'tile' && entry.tile === tile ? answer(entry) : undefined)
 
@@ -36,19 +37,19 @@ onStage('a history layer at a store that fails', { layers: ['steps', 'holes'], w
       answer: () => ({ status: 200, body: WRONG, headers: IMAGE }), code: 'BAD_ANSWER'
     }
   }
-  for (const [what, { answer, code }] of Object.entries(troubles)) {
-    it(`reports a tile that ${what}, keeps the older image, and recovers by itself`, async () => {
+  for (const [fault, { answer, code }] of Object.entries(troubles)) {
+    it(`reports a tile that ${fault}, keeps the older image, and recovers by itself`, async () => {
       stage.allow(...PROVOKED)
       const page = await stage.show('steps', { time: T(1), attempts: 1 })
-      const whole = spoil(answer)
+      const removeRule = spoil(answer)
       await call(page, 'layer.setTime', T(5))
       await waitForEvent(page, 'timeload', 2)
-      const seen = await pictureOf(page)
-      assert.equal(seen['3/3/3'], '1!')
-      shows({ ...seen, '3/3/3': '5' }, 'steps', 5)
+      const picture = await pictureOf(page)
+      assert.equal(picture['3/3/3'], '1!')
+      shows({ ...picture, '3/3/3': '5' }, 'steps', 5)
       assert.deepEqual(await eventsOf(page, 'tileerror'), [{ type: 'tileerror', code, tile: '3/3/3' }])
       assert.equal(await call(page, 'layer.isShown'), true, 'nobody has to wait for it')
-      whole()
+      removeRule()
       await page.waitForFunction(() => window.see.picture()['3/3/3'] === '5')
       assert.deepEqual([...await eventsOf(page, 'storeback'), ...await eventsOf(page, 'storeerror')], [])
     })
@@ -57,28 +58,28 @@ onStage('a history layer at a store that fails', { layers: ['steps', 'holes'], w
   it('ignores the wrong image of a captive portal in the browser’s cache, also after a reload', async () => {
     const page = await stage.page()
     const [[version]] = await new CouchSource(stage.front.url).versions('steps', [{ z: 3, x: 3, y0: 3, y1: 3 }])
-    const whole = spoil(troubles['is another image'].answer)
+    const removeRule = spoil(troubles['is another image'].answer)
     await page.evaluate(async url => { await fetch(url) }, new CouchSource(stage.front.url).tileUrl(version))
-    whole()
-    for (const [visit, asked] of [['first', 1], ['second', 0]]) {
+    removeRule()
+    for (const [visit, requestCount] of [['first', 1], ['second', 0]]) {
       stage.front.forget()
       await page.reload()
       await page.evaluate(db => { Object.assign(window, { db }) }, stage.front.url)
       await draw(page, 'steps', { time: T(1) })
       shows(await stage.rest(page), 'steps', 1)
       assert.deepEqual(await eventsOf(page, 'tileerror'), [])
-      assert.equal(stage.front.tiles().filter(tile => tile === '3/3/3').length, asked, `${visit} visit`)
+      assert.equal(stage.front.tiles().filter(tile => tile === '3/3/3').length, requestCount, `${visit} visit`)
     }
   })
 
   it('gives up a failed tile when the clock moves, and loads it when the clock returns', async () => {
     stage.allow(...PROVOKED)
     const page = await stage.show('steps', { time: T(1), attempts: 1 })
-    const whole = spoil(() => ({ status: 500 }))
+    const removeRule = spoil(() => ({ status: 500 }))
     await call(page, 'layer.setTime', T(5))
     await waitForEvent(page, 'tileerror')
     shows(await stage.at(page, T(1)), 'steps', 1)
-    whole()
+    removeRule()
     shows(await stage.at(page, T(5)), 'steps', 5)
   })
 
@@ -122,12 +123,12 @@ onStage('a history layer at a store that fails', { layers: ['steps', 'holes'], w
   it('fires storeback when the map leaves the place whose index request failed', async () => {
     stage.allow(...PROVOKED)
     const page = await stage.show('steps', { time: T(5) })
-    const whole = stage.front.rule(({ kind }) => kind === 'index' ? { status: 500 } : undefined)
+    const removeRule = stage.front.rule(({ kind }) => kind === 'index' ? { status: 500 } : undefined)
     await page.evaluate(() => { window.map.panBy([900, 0], { animate: false }) })
     await waitForEvent(page, 'storeerror')
     await page.evaluate(() => { window.map.panBy([-900, 0], { animate: false }) })
     await waitForEvent(page, 'storeback')
-    whole()
+    removeRule()
     shows(await stage.rest(page), 'steps', 5)
   })
 
@@ -167,24 +168,24 @@ onStage('a history layer at a store that fails', { layers: ['steps', 'holes'], w
       ['layer', { status: 200, body: '<h1>' }, 'BAD_ANSWER'],
       ['index', { status: 404, body: '{"error":"not_found","reason":"missing_named_view"}' }, 'INDEX_MISSING']
     ]) {
-      const whole = stage.front.rule(entry => entry.kind === kind ? answer : undefined)
+      const removeRule = stage.front.rule(entry => entry.kind === kind ? answer : undefined)
       const page = await stage.show('steps', { wait: false })
       await waitForEvent(page, 'storeerror')
       assert.equal((await eventsOf(page, 'storeerror'))[0].code, code)
-      whole()
+      removeRule()
       await page.context().close()
     }
   })
 
   it('gives up a request after its timeout, and sends it again', async () => {
-    const never = gate()
+    const barrier = gate()
     let count = 0
-    stage.front.rule(({ kind }) => kind === 'index' && count++ === 0 ? never.opened : undefined)
+    stage.front.rule(({ kind }) => kind === 'index' && count++ === 0 ? barrier.opened : undefined)
     const page = await stage.show('steps', { timeout: 300, wait: false })
     shows(await stage.rest(page), 'steps', 5)
     assert.equal((await eventsOf(page, 'storeerror'))[0].code, 'UNREACHABLE')
     await waitForEvent(page, 'storeback')
-    never.open()
+    barrier.open()
     await seconds(0)
   })
 

@@ -1,4 +1,5 @@
 /* global window, document, L -- of the page, in functions that run there */
+// Tests the picture of a history layer: ancestors, zooms, tile sizes, bounds and copies of the world.
 import assert from 'node:assert/strict'
 import { T } from '../support/client/gallery.js'
 import { call, expected, onStage, shows } from '../support/client/suite.js'
@@ -22,11 +23,11 @@ onStage('the picture of a history layer', {
     const page = await stage.show('deep', { time: T(1) })
     // columns 0 to 3 have parents at zoom 2, the others grandparents at zoom 1
     const quarter = (x, y) => x % 2 + 2 * (y % 2)
-    const at = step => (z, x, y) => step >= 2 && x === 3 && y === 3
+    const expectedText = step => (z, x, y) => step >= 2 && x === 3 && y === 3
       ? '2' : x < 4 ? `1<2.${quarter(x, y)}` : `${step === 3 ? 3 : 1}<1.${quarter(x >> 1, y >> 1)}`
     for (const step of [1, 2, 3, 2]) {
       const picture = await stage.at(page, T(step))
-      assert.deepEqual(picture, expected(picture, at(step)), `step ${step}`)
+      assert.deepEqual(picture, expected(picture, expectedText(step)), `step ${step}`)
     }
     const paths = stage.front.requests('tile').map(({ path }) => path)
     assert.equal(new Set(paths).size, paths.length, 'no image twice, though many tiles show parts of it')
@@ -140,7 +141,7 @@ onStage('the picture of a history layer', {
       await page.evaluate(time => { window.all[1].setTime(time) }, T(step))
       await page.waitForFunction(() => window.all.every(layer => window.see.isAtRest(layer)))
       const pictures = await page.evaluate(() => window.all.map(layer => window.see.picture(layer)))
-      for (const [at, layer] of ['steps', 'holes', 'late'].entries()) shows(pictures[at], layer, step)
+      for (const [index, layer] of ['steps', 'holes', 'late'].entries()) shows(pictures[index], layer, step)
     }
   })
 })

@@ -1,4 +1,5 @@
 /* global window, L -- of the page, in functions that run there */
+// Tests the steps of the clock of a history layer: kept images, frames, moves of the map and events.
 import assert from 'node:assert/strict'
 import { gate } from '../support/client/front.js'
 import { LENGTH, T, stepAt } from '../support/client/gallery.js'
@@ -11,7 +12,7 @@ const differing = (picture, from, to) => Object.keys(picture).filter(key => {
   return stepAt('steps', from, z, x, y) !== stepAt('steps', to, z, x, y)
 }).sort()
 
-/** Marks every image in view, so that it can be told apart from one that takes its place. */
+/** Marks every image in view, to distinguish it from an image that replaces it. */
 const markImages = page => page.locator('.tilecouch-tile img')
   .evaluateAll(images => images.forEach(image => { image.marked = true }))
 const markedImages = page => page.locator('.tilecouch-tile img')
@@ -46,15 +47,15 @@ onStage('a step of the clock', { layers: ['steps'], everywhere: true }, stage =>
     for (const step of STEPS.slice(1)) {
       const count = await page.locator('.tilecouch-tile img').count()
       await markImages(page)
-      const differ = differing(await stage.at(page, T(step)), step - 1, step).length
-      assert.equal(await markedImages(page), count - differ)
+      const differingCount = differing(await stage.at(page, T(step)), step - 1, step).length
+      assert.equal(await markedImages(page), count - differingCount)
       assert.equal(await page.locator('.tilecouch-tile img').count(), count)
     }
   })
 })
 
 onStage('the frames of a step', { layers: ['steps'] }, stage => {
-  const isOf = (picture, step) => Object.entries(picture)
+  const isPictureOf = (picture, step) => Object.entries(picture)
     .every(([key, text]) => text === stepAt('steps', step, ...key.split('/').map(Number)))
 
   for (const map of [{ fadeAnimation: false }, { zoomAnimation: false }]) {
@@ -66,13 +67,13 @@ onStage('the frames of a step', { layers: ['steps'] }, stage => {
 
   it('fade from one image into the next, and leave one image in each tile', async () => {
     const page = await stage.show('steps', { time: T(1), fade: 150, together: UNHURRIED })
-    const seen = await frames(page, () => stage.at(page, T(5)))
-    assert.ok(isOf(seen[0], 1) && isOf(seen.at(-1), 5))
-    assert.ok(seen.slice(1, -1).every(picture => Object.values(picture).every(text => text === '1+5' || text === '5')),
-      JSON.stringify(seen))
+    const pictures = await frames(page, () => stage.at(page, T(5)))
+    assert.ok(isPictureOf(pictures[0], 1) && isPictureOf(pictures.at(-1), 5))
+    assert.ok(pictures.slice(1, -1)
+      .every(picture => Object.values(picture).every(text => text === '1+5' || text === '5')), JSON.stringify(pictures))
     await page.evaluate(times => { for (const time of times) window.layer.setTime(time) }, [T(1), T(2), T(3)])
     shows(await stage.rest(page), 'steps', 3)
-    assert.equal(await page.locator('.tilecouch-tile img').count(), Object.keys(seen[0]).length)
+    assert.equal(await page.locator('.tilecouch-tile img').count(), Object.keys(pictures[0]).length)
     assert.deepEqual(await page.locator('.tilecouch-tile img')
       .evaluateAll(images => images.map(image => image.style.mixBlendMode).filter(Boolean)), [])
   })
@@ -86,9 +87,9 @@ onStage('the frames of a step', { layers: ['steps'] }, stage => {
   it('end many fast steps with each image decoded once and one timeload of the last step', async () => {
     const page = await stage.show('steps', { time: T(1), together: UNHURRIED })
     const before = await page.evaluate(() => window.see.urls().made)
-    const seen = await stormOfSteps(stage, page)
+    const pictures = await stormOfSteps(stage, page)
     const decoded = await page.evaluate(() => window.see.urls().made) - before
-    assert.equal(decoded, differing(seen[0], 1, 4).length, 'each image that is shown, once')
+    assert.equal(decoded, differing(pictures[0], 1, 4).length, 'each image that is shown, once')
     assert.equal((await call(page, 'events.slice')).filter(({ type, time }) => type === 'timeload' && time === T(4))
       .length, 1)
   })
@@ -99,12 +100,12 @@ onStage('a step of the clock while the map moves', { layers: ['steps', 'depths']
     for (const [from, to] of [[3, 4], [4, 3]]) {
       it(`shows one time in each frame from zoom ${from} to ${to} (zoomAnimation: ${zoomAnimation})`, async () => {
         const page = await stage.show('depths', { time: T(1), together: UNHURRIED, map: { zoom: from, zoomAnimation } })
-        const open = gate()
+        const barrier = gate()
         stage.front.rule(({ tile, kind }) => kind === 'tile' && tile === (to === 4 ? '4/8/8' : '3/4/4')
-          ? open.opened : undefined)
+          ? barrier.opened : undefined)
         for (const order of ['step', 'zoom']) {
           const step = order === 'step' ? 2 : 1
-          const seen = await frames(page, async () => {
+          const pictures = await frames(page, async () => {
             const zoom = order === 'step' ? to : from
             await page.evaluate(([time, next, first]) => {
               const { layer, map } = window
@@ -113,12 +114,12 @@ onStage('a step of the clock while the map moves', { layers: ['steps', 'depths']
               if (first === 'zoom') layer.setTime(time)
             }, [T(step), zoom, order])
             await page.waitForFunction(next => window.layer._tileZoom === next, zoom)
-            open.open()
+            barrier.open()
             await stage.rest(page)
           }, true)
-          for (const picture of seen) {
+          for (const picture of pictures) {
             assert.ok(stepsOf(picture).length === 1 || (!zoomAnimation && !stepsOf(picture).length),
-              `${order}: ${JSON.stringify(seen)}`)
+              `${order}: ${JSON.stringify(pictures)}`)
           }
           assert.deepEqual(stepsOf(await stage.rest(page)), [String(step)])
         }
@@ -133,17 +134,17 @@ onStage('the state of a history layer', { layers: ['steps'] }, stage => {
     const answers = await page.evaluate(async ([first, last]) => {
       const view = window
       const clock = L.couch.clock({ time: first })
-      const said = []
+      const shownStates = []
       let layer = null
-      clock.on('timechange', () => said.push(layer.isShown())) // before the layer listens
+      clock.on('timechange', () => shownStates.push(layer.isShown())) // before the layer listens
       view.layer = layer = L.tileLayer.couch.history(view.db, { layer: 'steps', clock, preload: 0 })
       view.map = L.map('map', { center: [0, 0], zoom: 3 })
       layer.addTo(view.map)
       await new Promise(resolve => { layer.once('timeload', resolve) })
-      said.push(layer.isShown())
+      shownStates.push(layer.isShown())
       clock.setTime(last)
-      said.push(layer.isShown())
-      return said
+      shownStates.push(layer.isShown())
+      return shownStates
     }, [T(1), T(5)])
     assert.deepEqual(answers, [true, false, false])
     shows(await stage.rest(page), 'steps', 5)
@@ -151,17 +152,17 @@ onStage('the state of a history layer', { layers: ['steps'] }, stage => {
 
   it('is reported by timechange first and then by timeload, also when no tile changes', async () => {
     const page = await stage.show('steps', { time: T(1) })
-    const said = await page.evaluate(async ([same, last]) => {
+    const eventTexts = await page.evaluate(async ([same, last]) => {
       const { layer } = window
-      const found = []
-      layer.on('timechange timeload', ({ type }) => found.push(`${type} ${layer.isShown()}`))
+      const texts = []
+      layer.on('timechange timeload', ({ type }) => texts.push(`${type} ${layer.isShown()}`))
       for (const time of [same, last]) {
         layer.setTime(time)
         await new Promise(resolve => { layer.isShown() ? resolve(undefined) : layer.once('timeload', resolve) })
       }
-      return found
+      return texts
     }, ['2024-01-01T12:00:00Z', T(5)])
-    assert.deepEqual(said, ['timechange false', 'timeload true', 'timechange false', 'timeload true'])
+    assert.deepEqual(eventTexts, ['timechange false', 'timeload true', 'timechange false', 'timeload true'])
   })
 
   it('needs no request at preloaded times, and preload stops when its signal aborts', async () => {
@@ -170,8 +171,8 @@ onStage('the state of a history layer', { layers: ['steps'] }, stage => {
     stage.front.forget()
     for (const step of [2, 3]) shows(await stage.at(page, T(step)), 'steps', step)
     assert.deepEqual(stage.front.tiles(), [])
-    const slow = gate()
-    stage.front.rule(({ kind }) => kind === 'tile' ? slow.opened : undefined)
+    const barrier = gate()
+    stage.front.rule(({ kind }) => kind === 'tile' ? barrier.opened : undefined)
     await page.evaluate(time => {
       const stop = new AbortController()
       const { layer } = window
@@ -179,7 +180,7 @@ onStage('the state of a history layer', { layers: ['steps'] }, stage => {
       stop.abort()
       return loaded
     }, T(5))
-    slow.open()
+    barrier.open()
     await stage.rest(page)
     assert.ok(stage.front.tiles().length <= 1, 'only what had begun')
   })

@@ -1,7 +1,8 @@
 /* global window -- of the page, in functions that run there */
+// Runs the contract of map libraries on Leaflet.
 import { mapContract } from '../support/client/map-contract.js'
 
-/** A move of the map, with its animation. */
+/** Moves the map with an animation, and waits for its end. */
 const move = (page, change) => page.evaluate(([name, ...values]) => new Promise(resolve => {
   const { map } = window
   map.once('moveend', resolve)[name](...values)

@@ -1,4 +1,5 @@
 /* global L -- of the page, in functions that run there */
+// Tests tilecouch on pages with Leaflet 1.9 and with Leaflet 2, as a script and as modules.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,11 +11,11 @@ import { openBrowser, openPage } from '../viewer/browser.js'
 import { servePages } from '../support/server.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const ofPackage =
+const packageScript =
   (name, file) => ['text/javascript', readFileSync(path.join(root, 'node_modules', name, 'dist', file), 'utf8')]
 const REFUSAL = 'tilecouch needs Leaflet 1.9, and this is Leaflet 2.0.0-alpha.1'
 
-/** Entries of the package that need Leaflet, and what they give. */
+/** Entries of the package that need Leaflet, with one export of each. */
 const WITH_LEAFLET = { index: 'TimelineControl', history: 'HistoryLayer', timeline: 'CompareControl' }
 
 describe('tilecouch on a page with Leaflet', function () {
@@ -39,9 +40,9 @@ describe('tilecouch on a page with Leaflet', function () {
     server = await servePages({
       ...Object.fromEntries(modules),
       ...Object.fromEntries(names.map(name => [name, ['text/javascript', bundles[name].bytes.toString()]])),
-      'leaflet-1.js': ofPackage('leaflet', 'leaflet.js'),
-      'leaflet-2-script.js': ofPackage('leaflet2', 'leaflet-global.js'),
-      'leaflet-2.js': ofPackage('leaflet2', 'leaflet.js'),
+      'leaflet-1.js': packageScript('leaflet', 'leaflet.js'),
+      'leaflet-2-script.js': packageScript('leaflet2', 'leaflet-global.js'),
+      'leaflet-2.js': packageScript('leaflet2', 'leaflet.js'),
       'script-1': script('leaflet-1.js'),
       'script-2': script('leaflet-2-script.js'),
       'module-1': map('data:text/javascript,export default L', '<script src="leaflet-1.js"></script>'),
@@ -73,12 +74,12 @@ describe('tilecouch on a page with Leaflet', function () {
     const { page, errors, close } = await visit('module-2')
     for (const name of [...Object.keys(WITH_LEAFLET), 'tilecouch.esm']) {
       const error = await page.evaluate(file => import(`./${file}.js`)
-        .then(() => null, each => ({ code: each.code, message: each.message, advice: each.advice })), name)
+        .then(() => null, reason => ({ code: reason.code, message: reason.message, advice: reason.advice })), name)
       assert.deepEqual([error?.code, error?.message], ['LEAFLET_VERSION', REFUSAL], name)
       assert.match(error.advice, /npm install leaflet@1\.9/)
     }
     const otherMaps = /^(maplibre|openlayers)/ // these need their own map library
-    for (const name of Object.keys(entries).filter(each => !(each in WITH_LEAFLET) && !otherMaps.test(each))) {
+    for (const name of Object.keys(entries).filter(entry => !(entry in WITH_LEAFLET) && !otherMaps.test(entry))) {
       assert.ok(await page.evaluate(file => import(`./${file}.js`).then(Object.keys), name),
         `${name} runs beside any map`)
     }
@@ -90,9 +91,9 @@ describe('tilecouch on a page with Leaflet', function () {
     const script = await visit('script-1')
     assert.equal(await script.page.evaluate(() => typeof L.control.timeline), 'function')
     const module = await visit('module-1')
-    for (const [name, given] of Object.entries(WITH_LEAFLET)) {
-      assert.equal(await module.page.evaluate(([file, each]) => import(`./${file}.js`).then(all => typeof all[each]),
-        [name, given]), 'function', name)
+    for (const [name, exportName] of Object.entries(WITH_LEAFLET)) {
+      assert.equal(await module.page.evaluate(([file, key]) => import(`./${file}.js`).then(api => typeof api[key]),
+        [name, exportName]), 'function', name)
     }
     assert.deepEqual([...script.errors, ...module.errors], [])
     await script.close()

@@ -1,52 +1,53 @@
 /* global window, requestAnimationFrame -- of the page, in functions that run there */
+// Tests layers that follow the change feed of a store.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { gate, seconds } from '../support/client/front.js'
 import { T, picture, tilesOf } from '../support/client/gallery.js'
 import { call, onStage, pictureOf } from '../support/client/suite.js'
 
-const WAIT = 15000 // milliseconds after which a question about changes is answered without any
+const WAIT = 15000 // milliseconds after which a request for changes is answered without any
 const GATHER_TIME = 250 // milliseconds that a layer waits for more changes before it asks again
 const ALL = tilesOf(3)
 let counter = 0
 
 onStage('layers that follow a store', { layers: [], everywhere: true }, stage => {
-  /** A layer of its own for each test, with step 1 everywhere, on a page that follows it. */
+  /** Creates a layer with step 1 in every tile, and opens a page that follows it. */
   async function follow (options = {}) {
     const layer = `live${counter++}`
     await stage.store.defineLayer(layer, { minzoom: 3, maxzoom: 3, name: 'First' })
     await stage.write(layer, { 1: ALL })
     const page = await stage.show(layer, { live: true, isPatient: true, ...options, wait: false })
     await until(() => stage.front.requests('changes').length > 1, { what: 'the feed' })
-    await (options.kind === 'couch' ? drawn(page, ALL, '1') : page.waitForFunction(() => window.see.isAtRest()))
+    await (options.kind === 'couch' ? waitForTiles(page, ALL, '1') : page.waitForFunction(() => window.see.isAtRest()))
     await until(() => stage.front.requests().every(({ kind, done }) => kind === 'changes' || done))
     stage.front.forget()
     return { page, layer }
   }
 
-  /** Waits until tiles show a step, and the others what they did. */
-  async function drawn (page, tiles, step, others = step) {
+  /** Waits until `tiles` show `step`, and all other tiles `otherStep`. */
+  async function waitForTiles (page, tiles, step, otherStep = step) {
     const changed = new Set(tiles.map(tile => tile.join('/')))
-    await page.waitForFunction(([names, text, rest]) => {
-      const now = Object.entries(window.see.picture())
-      return now.length > 0 && now.every(([key, value]) => value === (names.includes(key) ? text : rest))
-    }, [[...changed], step, others])
+    await page.waitForFunction(([keys, text, otherText]) => {
+      const entries = Object.entries(window.see.picture())
+      return entries.length > 0 && entries.every(([key, value]) => value === (keys.includes(key) ? text : otherText))
+    }, [[...changed], step, otherStep])
   }
 
-  /** Deletes a document, and gives what it was. */
+  /** Deletes a document, and returns its last content. */
   async function remove (id) {
     const doc = await stage.store.couch.get(id)
     await stage.store.couch.request({ method: 'DELETE', path: encodeURIComponent(id), qs: { rev: doc._rev } })
     return doc
   }
 
-  const outside = [3, 0, 0]
+  const outsideTile = [3, 0, 0]
 
   it('a history layer at the newest time shows a new edition, and requests only changed tiles', async () => {
     const { page, layer } = await follow()
-    const changed = [[3, 3, 3], [3, 4, 4], outside]
+    const changed = [[3, 3, 3], [3, 4, 4], outsideTile]
     await stage.write(layer, { 2: changed })
-    await drawn(page, changed, '2', '1')
+    await waitForTiles(page, changed, '2', '1')
     assert.deepEqual(stage.front.tiles(), ['3/3/3', '3/4/4'])
     await until(async () => (await call(page, 'layer.extent')).last === T(2), { what: 'the new extent' })
     assert.deepEqual((await call(page, 'layer.changes')).map(({ time, tiles }) => [time, tiles]),
@@ -63,35 +64,35 @@ onStage('layers that follow a store', { layers: [], everywhere: true }, stage =>
     await stage.rest(page)
     assert.deepEqual(stage.front.tiles(), [], 'what is shown is no other image because it is past now')
     await stage.at(page, null)
-    await drawn(page, [[3, 3, 3]], '2', '1')
+    await waitForTiles(page, [[3, 3, 3]], '2', '1')
     await stage.at(page, T(1))
-    await drawn(page, [], '', '1')
+    await waitForTiles(page, [], '', '1')
     assert.deepEqual(stage.front.tiles(), ['3/3/3'])
   })
 
   it('a history layer shows editions that are loaded later for an earlier time', async () => {
     const { page, layer } = await follow()
     await stage.write(layer, { 3: [[3, 3, 3]] })
-    await drawn(page, [[3, 3, 3]], '3', '1')
+    await waitForTiles(page, [[3, 3, 3]], '3', '1')
     await stage.write(layer, { 2: [[3, 3, 3], [3, 3, 4]] })
     await until(async () => (await call(page, 'layer.changes'))?.length === 3, { what: 'the time between' })
     await stage.at(page, T(2))
-    await drawn(page, [[3, 3, 3], [3, 3, 4]], '2', '1')
+    await waitForTiles(page, [[3, 3, 3], [3, 3, 4]], '2', '1')
   })
 
   it('a history layer shows the new image of a head or past version that was deleted and rewritten', async () => {
     const { page, layer } = await follow()
     await stage.write(layer, { 3: [[3, 3, 3]] })
-    await drawn(page, [[3, 3, 3]], '3', '1')
+    await waitForTiles(page, [[3, 3, 3]], '3', '1')
     await stage.at(page, T(1))
-    await drawn(page, [], '', '1')
-    for (const [at, id] of [[1, `3:3:3@${T(1)}`], [1, '3:4:4'], [3, '3:3:3']]) {
+    await waitForTiles(page, [], '', '1')
+    for (const [step, id] of [[1, `3:3:3@${T(1)}`], [1, '3:4:4'], [3, '3:3:3']]) {
       const [z, x, y] = id.split(/[:@]/).map(Number)
       const doc = await remove(`${layer}:${id}`)
       const data = Buffer.from(await picture(7, z, x, y)).toString('base64')
       const _attachments = { tile: { content_type: 'image/png', data } }
       await stage.store.couch.put({ ...doc, _rev: undefined, _attachments })
-      await stage.at(page, T(at))
+      await stage.at(page, T(step))
       await page.waitForFunction(tile => window.see.picture()[tile] === '7', `${z}/${x}/${y}`)
     }
   })
@@ -99,16 +100,16 @@ onStage('layers that follow a store', { layers: [], everywhere: true }, stage =>
   it('tiles that are gone and tiles whose document is deleted leave the map', async () => {
     const { page, layer } = await follow()
     await stage.write(layer, { 2: [[3, 3, 3, true]] })
-    await drawn(page, [[3, 3, 3]], '-', '1')
+    await waitForTiles(page, [[3, 3, 3]], '-', '1')
     await remove(`${layer}:3:4:4`)
-    await drawn(page, [[3, 3, 3], [3, 4, 4]], '-', '1')
+    await waitForTiles(page, [[3, 3, 3], [3, 4, 4]], '-', '1')
     assert.deepEqual(stage.front.tiles(), [])
   })
 
   it('a couch layer refreshes the tiles that changed, and no others', async () => {
     const { page, layer } = await follow({ kind: 'couch' })
-    await stage.write(layer, { 2: [[3, 3, 3], [3, 4, 4], outside] })
-    await drawn(page, [[3, 3, 3], [3, 4, 4]], '2', '1')
+    await stage.write(layer, { 2: [[3, 3, 3], [3, 4, 4], outsideTile] })
+    await waitForTiles(page, [[3, 3, 3], [3, 4, 4]], '2', '1')
     assert.deepEqual(stage.front.tiles(), ['3/3/3', '3/4/4'])
     await stage.write(layer, { 3: [[3, 3, 3]] })
     await page.waitForFunction(() => window.see.picture()['3/3/3'] === '3')
@@ -118,25 +119,25 @@ onStage('layers that follow a store', { layers: [], everywhere: true }, stage =>
     stage.allow(/404/, /Failed to load/)
     const { page, layer } = await follow({ kind: 'couch' })
     await remove(`${layer}:3:4:4`)
-    await drawn(page, [[3, 4, 4]], '-', '1')
+    await waitForTiles(page, [[3, 4, 4]], '-', '1')
     await stage.write(layer, { 3: [[3, 4, 4]] })
-    await drawn(page, [[3, 4, 4]], '3', '1')
+    await waitForTiles(page, [[3, 4, 4]], '3', '1')
   })
 
   it('a couch layer keeps the newest image when an older one arrives later', async () => {
     const { page, layer } = await follow({ kind: 'couch' })
-    const late = gate()
+    const lateAnswer = gate()
     let first = true
     stage.front.rule(({ kind }) => {
       if (kind !== 'tile' || !first) return
       first = false
-      return late.opened
+      return lateAnswer.opened
     })
     await stage.write(layer, { 2: [[3, 3, 3]] })
     await until(() => stage.front.requests('tile').length === 1)
     await stage.write(layer, { 3: [[3, 3, 3]] })
-    await drawn(page, [[3, 3, 3]], '3', '1')
-    late.open()
+    await waitForTiles(page, [[3, 3, 3]], '3', '1')
+    lateAnswer.open()
     await until(() => stage.front.requests('tile').every(({ done }) => done))
     await page.evaluate(() => new Promise(resolve => { requestAnimationFrame(() => requestAnimationFrame(resolve)) }))
     await page.evaluate(() => new Promise(resolve => { setTimeout(resolve, 100) }))
@@ -171,28 +172,28 @@ onStage('layers that follow a store', { layers: [], everywhere: true }, stage =>
 
   it('a history layer sends only a few index requests during a bulk load', async () => {
     const { page, layer } = await follow()
-    let written = Promise.resolve()
-    // a slow store answers a question in the middle of a write; the next one waits for its end, as at a fast store
-    stage.front.rule(({ kind }) => kind === 'changes' ? written : undefined)
-    for (let step = 2; step <= 6; step++) await (written = stage.write(layer, { [step]: ALL }))
-    await drawn(page, [], '', '6')
+    let pendingWrite = Promise.resolve()
+    // a slow store would answer during a write: here each request for changes waits for the end of the write
+    stage.front.rule(({ kind }) => kind === 'changes' ? pendingWrite : undefined)
+    for (let step = 2; step <= 6; step++) await (pendingWrite = stage.write(layer, { [step]: ALL }))
+    await waitForTiles(page, [], '', '6')
     assert.ok(stage.front.requests('index').length <= 12, `${stage.front.requests('index').length} questions`)
   })
 
   it('a history layer waits for more changes before it asks for the next ones', async () => {
     const { layer } = await follow()
     const questions = []
-    const enough = gate()
+    const barrier = gate()
     stage.front.rule(({ kind, path }) => {
       if (kind !== 'changes' || questions.length === 6) return
       questions.push(performance.now())
-      if (questions.length === 6) enough.open()
+      if (questions.length === 6) barrier.open()
       const results = [{ id: `${layer}:3:3:3`, changes: [{ rev: '2-a' }] }]
       return { status: 200, body: JSON.stringify({ results, last_seq: new URLSearchParams(path).get('since') }) }
     })
-    await stage.write(layer, { 2: [[3, 3, 3]] }) // answers the question that was asked before the rule
-    await enough.opened
-    const gaps = questions.slice(1).map((time, at) => time - questions[at])
+    await stage.write(layer, { 2: [[3, 3, 3]] }) // answers the request from before the rule
+    await barrier.opened
+    const gaps = questions.slice(1).map((time, index) => time - questions[index])
     const passed = questions[5] - questions[0]
     assert.ok(passed >= 5 * GATHER_TIME - 10, `${gaps.map(Math.round)} milliseconds`) // timers round
     assert.ok(stage.front.requests('index').length <= 7, `${stage.front.requests('index').length} index requests`)
@@ -202,8 +203,8 @@ onStage('layers that follow a store', { layers: [], everywhere: true }, stage =>
     const layer = `live${counter++}`
     await stage.store.defineLayer(layer, { minzoom: 3, maxzoom: 3 })
     await stage.write(layer, { 1: ALL })
-    // the first answer is read before the change and comes after it
-    const old = gate()
+    // the first index answer shows the state before the change, but arrives after it
+    const oldAnswer = gate()
     let first = true
     stage.front.rule(async ({ kind }) => {
       if (kind === 'changes') await seconds(0.1)
@@ -212,7 +213,7 @@ onStage('layers that follow a store', { layers: [], everywhere: true }, stage =>
       const value = { rev: '1-a', bytes: 98, gone: false, expires: null }
       const rowOf = (x, y) => ({ id: `${layer}:3:${x}:${y}`, key: [layer, 3, x, y, T(1)], value })
       const body = JSON.stringify({ results: [2, 3, 4, 5].map(x => ({ rows: [rowOf(x, 3), rowOf(x, 4)] })) })
-      await old.opened
+      await oldAnswer.opened
       return { status: 200, body }
     })
     const page = await stage.show(layer, { live: true, wait: false })
@@ -220,8 +221,8 @@ onStage('layers that follow a store', { layers: [], everywhere: true }, stage =>
     stage.allow(/404/)
     await stage.write(layer, { 2: ALL })
     await until(() => stage.front.requests('changes').length > 2)
-    old.open()
-    await drawn(page, [], '', '2')
+    oldAnswer.open()
+    await waitForTiles(page, [], '', '2')
   })
 
   it('a history layer shows tiles that changed while its connection was lost', async () => {
@@ -230,6 +231,6 @@ onStage('layers that follow a store', { layers: [], everywhere: true }, stage =>
     await stage.front.stop()
     await stage.write(layer, { 2: [[3, 3, 3]] })
     await stage.front.restart()
-    await drawn(page, [[3, 3, 3]], '2', '1')
+    await waitForTiles(page, [[3, 3, 3]], '2', '1')
   })
 })

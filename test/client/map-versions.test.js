@@ -1,5 +1,5 @@
-// The map libraries whose internals the adapters use: another version is refused, and docs/client.md names the
-// internals.
+// Tests that the adapters refuse unsupported versions of their map libraries, and that docs/client.md lists the
+// internals that they use.
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -12,9 +12,9 @@ const sources = folder => readdirSync(path.join(root, folder), { recursive: true
   .filter(name => name.endsWith('.js')).map(name => read(path.join(folder, name))).join('\n')
 
 /**
- * What a module of client/ exports, where some modules are replaced.
+ * Loads a module of client/ with some of its imports replaced.
  * @param {string} entry @param {RegExp} filter of the imports that are replaced
- * @param {string} contents instead of them
+ * @param {string} contents of the replacement
  */
 async function loadBeside (entry, filter, contents) {
   const { outputFiles: [{ text }] } = await build({
@@ -48,13 +48,13 @@ const loadBesideMapLibre = (entry, version = '6.17.0', loadTile = '') => loadBes
   export const addSourceType = (type, Class) => { (globalThis.sourceTypes ??= {})[type] = Class }
   export const getVersion = () => '${version}'`)
 
-const beside = {
+const loaders = {
   'MapLibre GL JS': version => loadBesideMapLibre('client/maplibre/history.js', version),
   OpenLayers: version => loadBeside('client/openlayers/history.js', /(^ol|\.)\/util\.js$/,
     read('node_modules/ol/util.js').replace(/VERSION = '[^']*'/, `VERSION = '${version}'`))
 }
 
-/** Of each map library: its sources as npm has them, and the folder of its adapter. */
+/** For each map library: its source text, the name of its npm package, and the folder of its adapter. */
 const libraries = {
   Leaflet: { text: () => read('node_modules/leaflet/dist/leaflet-src.js'), name: 'leaflet', folder: 'client/leaflet' },
   'MapLibre GL JS': {
@@ -73,36 +73,36 @@ describe('the internals of the map libraries', () => {
   ]) {
     it(`are not used in unsupported versions of ${library}: the adapter throws an error`, async () => {
       for (const version of refused) {
-        await assert.rejects(beside[library](version), ({ code, message }) => {
+        await assert.rejects(loaders[library](version), ({ code, message }) => {
           assert.equal(code, 'MAP_VERSION')
           assert.match(message, new RegExp(`needs (MapLibre GL JS 6 or 5.24|ol 10.11), not ${version}$`))
           return true
         })
       }
-      for (const version of supported) assert.ok((await beside[library](version)).historyLayer)
+      for (const version of supported) assert.ok((await loaders[library](version)).historyLayer)
     })
   }
 
   for (const [library, { text, name, folder }] of Object.entries(libraries)) {
     it(`of ${library} are listed in docs/client.md, with the version that is installed`, () => {
-      const [, tried, , internals] = read('docs/client.md').split('## Internals of the map libraries')[1].split('\n')
+      const [, tested, , internals] = read('docs/client.md').split('## Internals of the map libraries')[1].split('\n')
         .find(line => line.startsWith(`| ${library} |`))?.slice(2).split(' | ') ?? []
-      assert.equal(tried, JSON.parse(read(`node_modules/${name}/package.json`)).version)
+      assert.equal(tested, JSON.parse(read(`node_modules/${name}/package.json`)).version)
       const listed = [...internals.matchAll(/`(\w+)`/g)].map(([, member]) => member)
-      const [own, theirs] = [sources(folder), text()]
+      const [adapterText, libraryText] = [sources(folder), text()]
       for (const member of listed) {
-        assert.match(own, new RegExp(`\\b${member}\\b`), `${member} is used`)
-        assert.match(theirs, new RegExp(`\\b${member}\\b`), `${member} is there`)
+        assert.match(adapterText, new RegExp(`\\b${member}\\b`), `${member} is used`)
+        assert.match(libraryText, new RegExp(`\\b${member}\\b`), `${member} is there`)
       }
-      const isInternal = member => new RegExp(`this\\.${member}\\b`).test(theirs)
-      const used = [...own.matchAll(/\b(?:_\w+|\w+_)\b/g)].map(([member]) => member).filter(isInternal)
-      assert.deepEqual([...new Set(used)].filter(member => !listed.includes(member) && !OWN.has(member)), [])
+      const isInternal = member => new RegExp(`this\\.${member}\\b`).test(libraryText)
+      const used = [...adapterText.matchAll(/\b(?:_\w+|\w+_)\b/g)].map(([member]) => member).filter(isInternal)
+      assert.deepEqual([...new Set(used)].filter(member => !listed.includes(member) && !OWN_NAMES.has(member)), [])
     })
   }
 })
 
-/** Members of ours that have the name of an internal elsewhere in the library. */
-const OWN = new Set(['_entries', '_move', '_parse', '_timer', '_zoom'])
+/** Members of our classes that have the same name as an internal of the library. */
+const OWN_NAMES = new Set(['_entries', '_move', '_parse', '_timer', '_zoom'])
 
 describe('a source of MapLibre', () => {
   it('loads a tile at the second request when the first one failed', async () => {

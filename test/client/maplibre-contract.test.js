@@ -1,12 +1,13 @@
 /* global window -- of the page, in functions that run there */
+// Runs the contract of map libraries on MapLibre.
 import { mapContract } from '../support/client/map-contract.js'
 import { maplibre } from '../support/client/maplibre-page.js'
 
-/** @param {Record<string, any>} to */
-const move = (page, to) => page.evaluate(camera => new Promise(resolve => {
+/** @param {Record<string, any>} options */
+const move = (page, options) => page.evaluate(camera => new Promise(resolve => {
   const { map } = window
   map.once('moveend', () => resolve(undefined)).easeTo({ ...camera, duration: 200 })
-}), to)
+}), options)
 
 mapContract({
   name: 'MapLibre',
@@ -19,7 +20,7 @@ mapContract({
   remove: page => page.evaluate(() => { window.layer.remove() }),
   async add (page) {
     await page.evaluate(() => { window.layer.addTo(window.map) })
-    // the layer's document is read first: until then the map has nothing to load, and is at rest
+    // the layer reads its document first: until then the map has nothing to load and seems to be at rest
     await page.waitForFunction(() => window.map.getSource('steps'))
   }
 })

@@ -1,4 +1,5 @@
 /* global window, document, requestAnimationFrame -- of the page, in functions that run there */
+// Tests the timeline and the compare control in MapLibre.
 import assert from 'node:assert/strict'
 import { T } from '../support/client/gallery.js'
 import { maplibre } from '../support/client/maplibre-page.js'
@@ -47,15 +48,16 @@ onStage('controls in MapLibre', { layers: ['steps'], library: maplibre }, stage 
     assert.equal((await call(page, 'said.slice')).length, 1)
   })
 
-  /** A map with two layers of one clock each, and the handle between them. */
-  async function compare (options = {}) {
+  /** Opens a map with two layers, each with its own clock, and the compare control. */
+  async function openComparison (options = {}) {
     const page = await stage.show('steps', { time: T(5) })
-    await page.evaluate(([time, given]) => {
+    await page.evaluate(([time, compareOptions]) => {
       const view = window
       view.left = new view.tilecouch.HistoryLayer(view.db, { layer: 'steps', time, preload: 0 })
-      view.control = view.tilecouch.compare(view.left, view.layer, { leftLabel: 'before', rightLabel: 'now', ...given })
+      view.control = view.tilecouch.compare(view.left, view.layer,
+        { leftLabel: 'before', rightLabel: 'now', ...compareOptions })
       view.map.addControl(view.control)
-      view.upper = {} // what its last frame shows
+      view.upper = {} // the picture of its last frame
       view.control.getUpperMap().on('render', ({ target }) => { view.upper = view.see.picture(target) })
     }, [T(1), options])
     await page.waitForFunction(() => { const { left, layer, control } =
@@ -64,7 +66,7 @@ onStage('controls in MapLibre', { layers: ['steps'], library: maplibre }, stage 
   }
 
   it('the comparison shows one time left of its handle and the other right of it', async () => {
-    const page = await compare()
+    const page = await openComparison()
     await page.waitForFunction(() => {
       const texts = Object.values(window.upper)
       return texts.length > 0 && texts.every(text => text === '1')
@@ -83,25 +85,25 @@ onStage('controls in MapLibre', { layers: ['steps'], library: maplibre }, stage 
   })
 
   it('the comparison moves both maps in the same frame, and fades one into the other', async () => {
-    const page = await compare({ mode: 'fade', split: 0.25 })
+    const page = await openComparison({ mode: 'fade', split: 0.25 })
     assert.equal(await page.locator('.tilecouch-compare-upper').evaluate(element => element.style.opacity), '0.25')
-    const apart = await page.evaluate(() => new Promise(resolve => {
+    const result = await page.evaluate(() => new Promise(resolve => {
       const { map, control } = window
       const upper = control.getUpperMap()
-      let [most, frames] = [0, 0]
+      let [maxDifference, frames] = [0, 0]
       upper.on('render', () => {
         frames++
-        most = Math.max(most, Math.abs(upper.getZoom() - map.getZoom()),
+        maxDifference = Math.max(maxDifference, Math.abs(upper.getZoom() - map.getZoom()),
           Math.abs(upper.getCenter().lng - map.getCenter().lng))
-        if (frames !== 10) return // the move takes as long as ten frames do
+        if (frames !== 10) return // the tenth frame ends the move
         map.jumpTo({ center: [10, 10], zoom: 2.5, bearing: 30 })
         requestAnimationFrame(() => requestAnimationFrame(
-          () => resolve({ most, frames, zoom: upper.getZoom(), bearing: upper.getBearing() })
+          () => resolve({ most: maxDifference, frames, zoom: upper.getZoom(), bearing: upper.getBearing() })
         ))
       })
       map.easeTo({ center: [10, 10], zoom: 2.5, bearing: 30, duration: 60000 })
     }))
-    assert.ok(apart.frames > 2, JSON.stringify(apart))
-    assert.deepEqual([apart.most, apart.zoom, apart.bearing], [0, 2.5, 30])
+    assert.ok(result.frames > 2, JSON.stringify(result))
+    assert.deepEqual([result.most, result.zoom, result.bearing], [0, 2.5, 30])
   })
 })

@@ -1,4 +1,5 @@
 /* global window -- of the page, in functions that run there */
+// Tests history layers in MapLibre. map-contract.js tests what all map libraries have in common.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { gate } from '../support/client/front.js'
@@ -38,15 +39,15 @@ onStage('a layer in another grid in MapLibre', { layers: ['swiss'], library: map
 onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre }, stage => {
   it('sends no request while it is hidden, and shows the time of its clock when it is visible again', async () => {
     const page = await stage.show('steps', { time: T(1) })
-    const see = value =>
+    const setVisibility = value =>
       page.evaluate(visibility => window.map.setLayoutProperty('steps', 'visibility', visibility), value)
-    await see('none')
+    await setVisibility('none')
     await page.waitForFunction(() => window.map.loaded())
     stage.front.forget()
     await call(page, 'layer.setTime', T(5))
     await page.waitForFunction(() => window.map.loaded())
     assert.deepEqual(stage.front.requests(), [])
-    await see('visible')
+    await setVisibility('visible')
     shows(await stage.rest(page), 'steps', 5)
   })
 
@@ -93,7 +94,7 @@ onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre },
       layer.options.before = 'above'
       layer.addTo(map)
     })
-    // the layer's document is read first: until then the map has nothing to load, and is at rest
+    // the layer reads its document first: until then the map has nothing to load and seems to be at rest
     await page.waitForFunction(() => window.map.getSource('steps'))
     shows(await stage.rest(page), 'steps', 5)
     assert.deepEqual(await ids(), [['steps', 'above'], ['steps']])
@@ -112,24 +113,24 @@ onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre },
   it('shows a step although another source of the map blocks all image requests', async () => {
     const page = await stage.show('steps', { time: T(5), together: UNHURRIED })
     shows(await stage.at(page, T(1)), 'steps', 1)
-    const never = gate()
-    stage.front.rule(({ path }) => { if (/other/.test(path)) return never.opened })
+    const barrier = gate()
+    stage.front.rule(({ path }) => { if (/other/.test(path)) return barrier.opened })
     await page.evaluate(async () => {
       const { map, db } = window
       map.addSource('other', { type: 'raster', tileSize: 64, tiles: [`${db}/other/{z}/{x}/{y}`] })
       map.addLayer({ id: 'other', type: 'raster', source: 'other' }, 'steps')
     })
     await until(() => stage.front.requests().filter(({ path }) => /other/.test(path)).length >= 6)
-    const seen = await frames(page, async () => {
+    const pictures = await frames(page, async () => {
       await call(page, 'layer.setTime', T(5))
       await page.waitForFunction(() => Object.values(window.see.picture()).every(text => text === '5'))
     })
-    assert.equal(seen.length, 2)
+    assert.equal(pictures.length, 2)
     await page.evaluate(() => {
       const { map } = window
       map.removeLayer('other')
       map.removeSource('other')
     })
-    never.open()
+    barrier.open()
   })
 })

@@ -1,4 +1,5 @@
 /* global window -- of the page, in functions that run there */
+// Tests history layers of vector tiles in MapLibre.
 import assert from 'node:assert/strict'
 import { seconds } from '../support/client/front.js'
 import { T, stepAt, tilesOf } from '../support/client/gallery.js'
@@ -10,11 +11,11 @@ const layers = [
     'fill-color': ['to-color', ['get', 'colour']], 'fill-antialias': false
   } }
 ]
-const inView = tilesOf(3, (x, y) => x >= 2 && x <= 5 && y >= 3 && y <= 4).map(tile => tile.join('/'))
+const keysInView = tilesOf(3, (x, y) => x >= 2 && x <= 5 && y >= 3 && y <= 4).map(tile => tile.join('/'))
 const shows = (picture, step) => assert.deepEqual(picture,
   expected(picture, (...tile) => String(stepAt('squares', step, ...tile))), `the picture of step ${step}`)
 
-/** The colours in the middle of a map whose style names a time of the layer. */
+/** Returns the colours in the middle of a map whose style shows the layer as of a time. */
 const coloursOf = (page, time) => page.evaluate(async ([url, layer]) => {
   const map = new window.maplibregl.Map({ container: 'map', center: [10, -10], zoom: 3, style: {
     version: 8, sources: { squares: { type: 'vector', url } }, layers: [{ id: 'squares', source: 'squares', ...layer }]
@@ -45,11 +46,11 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
     for (const step of [2, 4]) {
       assert.equal((await coloursOf(page, T(step))).length, 1, `something is drawn of step ${step}`)
     }
-    const asked = stage.front.requests().filter(({ path }) => path.includes('squares') && !path.includes('_changes'))
-    assert.deepEqual(asked, [])
+    const requests = stage.front.requests().filter(({ path }) => path.includes('squares') && !path.includes('_changes'))
+    assert.deepEqual(requests, [])
   })
 
-  /** A page with tiles of 512 pixels, of which six are seen. */
+  /** Opens a page with tiles of 512 pixels. Six of them are in view. */
   async function show (options = {}) {
     const page = await stage.page({ viewport: { width: 1400, height: 1000 } })
     await page.evaluate(() => { Object.assign(window, { tileSize: 512 }) })
@@ -61,7 +62,7 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
 
   it('change in one frame, and only versions that differ are requested and parsed', async () => {
     const page = await show()
-    assert.deepEqual(stage.front.tiles(), inView)
+    assert.deepEqual(stage.front.tiles(), keysInView)
     stage.front.rule(({ tile }) => seconds({ '3/3/3': 0.2, '3/4/4': 0.1 }[tile] ?? 0))
     await page.evaluate(() => {
       const { DecompressionStream } = window
@@ -70,7 +71,7 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
       } })
     })
     for (const [before, step] of [[1, 2], [2, 3], [3, 4], [4, 5], [5, 1]]) {
-      const differ = inView.filter(key => {
+      const differing = keysInView.filter(key => {
         const [z, x, y] = key.split('/').map(Number)
         return stepAt('squares', before, z, x, y) !== stepAt('squares', step, z, x, y)
       })
@@ -81,15 +82,15 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
         view.see.watch()
       })
       shows(await stage.at(page, T(step)), step)
-      const seen = await call(page, 'frames')
-      if (step !== 1) assert.deepEqual(stage.front.tiles(), differ.filter(key => step !== 4 || key !== '3/3/3'))
+      const pictures = await call(page, 'frames')
+      if (step !== 1) assert.deepEqual(stage.front.tiles(), differing.filter(key => step !== 4 || key !== '3/3/3'))
       else assert.deepEqual(stage.front.requests(), [])
-      assert.equal(await call(page, 'parsed.count'), differ.length - (step === 4 ? 1 : 0))
-      assert.ok(seen.length <= 2, JSON.stringify(seen))
-      for (const picture of seen) {
+      assert.equal(await call(page, 'parsed.count'), differing.length - (step === 4 ? 1 : 0))
+      assert.ok(pictures.length <= 2, JSON.stringify(pictures))
+      for (const picture of pictures) {
         assert.ok(
-          [before, step].some(of => JSON.stringify(
-            expected(picture, (...tile) => String(stepAt('squares', of, ...tile)))
+          [before, step].some(shownStep => JSON.stringify(
+            expected(picture, (...tile) => String(stepAt('squares', shownStep, ...tile)))
           ) === JSON.stringify(picture))
         )
       }
@@ -100,7 +101,7 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
     const page = await show()
     await page.evaluate(times => {
       const { layer } = window
-      for (let at = 0; at < 100; at++) layer.setTime(times[at * 7 % times.length])
+      for (let index = 0; index < 100; index++) layer.setTime(times[index * 7 % times.length])
     }, [1, 2, 3, 4, 5].map(T))
     shows(await stage.at(page, T(2)), 2)
   })
@@ -120,8 +121,8 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
     const page = await show({ map: { zoom: 9, maxZoom: 16, center: [20, 20] } })
     for (const step of [1, 5, 2, 5]) {
       await stage.at(page, T(step))
-      await page.waitForFunction(wanted => Object.values(window.see.picture())
-        .every(text => text.startsWith(`${wanted}<3`)), stepAt('squares', step, 3, 4, 3))
+      await page.waitForFunction(expectedStep => Object.values(window.see.picture())
+        .every(text => text.startsWith(`${expectedStep}<3`)), stepAt('squares', step, 3, 4, 3))
     }
     assert.deepEqual([...new Set(stage.front.tiles())], ['3/4/3'])
   })
@@ -137,7 +138,7 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
 
   it('are drawn in the default style when the options give none', async () => {
     const page = await show({ layers: undefined })
-    const drawn = await page.evaluate(() => window.map.queryRenderedFeatures([700, 500]).map(({ layer }) => layer.id))
-    assert.deepEqual(drawn, ['squares/squares/fill'])
+    const ids = await page.evaluate(() => window.map.queryRenderedFeatures([700, 500]).map(({ layer }) => layer.id))
+    assert.deepEqual(ids, ['squares/squares/fill'])
   })
 })

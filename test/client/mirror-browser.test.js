@@ -1,5 +1,5 @@
 /* global Mirror, PouchDB -- of the page, in functions that run there */
-// Stores taken into the PouchDB of a page: a browser, IndexedDB, another origin.
+// Tests mirrors in the PouchDB of a page: in a browser, on IndexedDB, from another origin.
 import assert from 'node:assert/strict'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
@@ -16,15 +16,15 @@ import { everything } from '../support/client/pouches.js'
 
 const T = year => `${year}-01-01T00:00:00Z`
 const SIDE = 13 // tiles; two versions of each make 338
-const WHOLE = 2 * SIDE * SIDE + 2 // with the past of each, the layer and the marker; without design documents
+const WHOLE = 2 * SIDE * SIDE + 2 // documents: tiles, the layer and the marker, without design documents
 
-/** What is said on the console when nobody answers, which no page can prevent. */
+/** Messages on the console about requests without an answer. A page cannot prevent them. */
 const UNANSWERED = new RegExp(`net::ERR_(${[
   'CONNECTION_REFUSED', 'CONNECTION_RESET', 'CONNECTION_CLOSED', 'EMPTY_RESPONSE', 'INCOMPLETE_CHUNKED_ENCODING',
   'CONTENT_LENGTH_MISMATCH', 'SOCKET_NOT_CONNECTED'
 ].join('|')})`)
 
-/** What a page reads from: the address of the database, and who may write there. */
+/** Servers that a page reads from: `url` is the address for the page, and `writer` the one for writing. */
 const sources = {
   async 'the embedded store' () {
     const server = await startThrowAwayEmbedded()
@@ -107,13 +107,15 @@ for (const [name, start] of Object.entries(sources)) {
       return page
     }
 
-    /** Begins a mirror in the page, which is found there as `under`. */
-    const begin = (page, url, options = {}) => page.evaluate(([from, wanted]) => {
+    /** Starts a mirror in the page, as its global `under`. */
+    const begin = (page, url, options = {}) => page.evaluate(([address, mirrorOptions]) => {
       const db = new PouchDB('tiles', { auto_compaction: true })
       const stop = new AbortController()
       const states = []
-      const mirror = new Mirror(from, db, {
-        ...wanted, signal: stop.signal, onState: ({ state, error }) => states.push(error ? `${state}: ${error}` : state)
+      const mirror = new Mirror(address, db, {
+        ...mirrorOptions,
+        signal: stop.signal,
+        onState: ({ state, error }) => states.push(error ? `${state}: ${error}` : state)
       })
       const ended = mirror.run().then(status => ({ status }), ({ code, message }) => ({ code, message }))
       Object.assign(globalThis, { under: { db, stop, states, mirror, ended } })
@@ -128,25 +130,25 @@ for (const [name, start] of Object.entries(sources)) {
       const { status: { docs, tiles, refused, absent } } = await ended(page)
       assert.deepEqual([tiles, refused, absent], [2 * SIDE * SIDE, 0, 0])
       assert.equal(docs, WHOLE)
-      const taken = await contents(page)
+      const copies = await contents(page)
       const { results } = await json(`${source.writer}/_changes?style=all_docs`)
-      const wanted = results.filter(({ id }) => !id.startsWith('_design/'))
-      assert.deepEqual(Object.keys(taken).sort(), wanted.map(({ id }) => id).sort())
-      for (const { id, changes } of wanted) {
-        assert.deepEqual(taken[id].leaves.map(({ _rev: rev }) => rev), changes.map(({ rev }) => rev).sort(), id)
+      const sourceRows = results.filter(({ id }) => !id.startsWith('_design/'))
+      assert.deepEqual(Object.keys(copies).sort(), sourceRows.map(({ id }) => id).sort())
+      for (const { id, changes } of sourceRows) {
+        assert.deepEqual(copies[id].leaves.map(({ _rev: rev }) => rev), changes.map(({ rev }) => rev).sort(), id)
       }
       const head =
         await json(`${source.writer}/osm:6:3:4?attachments=true&revs=true`, { headers: { accept: 'application/json' } })
-      const { _attachments: theirs, ...fields } = head
-      const { _attachments: ours, ...same } = taken['osm:6:3:4'].leaves[0]
-      assert.deepEqual(same, fields)
-      assert.deepEqual([ours.tile.data, ours.tile.digest, ours.tile.content_type],
-        [theirs.tile.data, theirs.tile.digest, 'image/png'])
+      const { _attachments: sourceImages, ...fields } = head
+      const { _attachments: copiedImages, ...copiedFields } = copies['osm:6:3:4'].leaves[0]
+      assert.deepEqual(copiedFields, fields)
+      assert.deepEqual([copiedImages.tile.data, copiedImages.tile.digest, copiedImages.tile.content_type],
+        [sourceImages.tile.data, sourceImages.tile.digest, 'image/png'])
       const blob = await page.evaluate(async () => {
-        const found = await globalThis.under.db.getAttachment('osm:6:3:4', 'tile')
-        return [found.constructor.name, found.type, found.size]
+        const image = await globalThis.under.db.getAttachment('osm:6:3:4', 'tile')
+        return [image.constructor.name, image.type, image.size]
       })
-      assert.deepEqual(blob, ['Blob', 'image/png', Buffer.from(theirs.tile.data, 'base64').length])
+      assert.deepEqual(blob, ['Blob', 'image/png', Buffer.from(sourceImages.tile.data, 'base64').length])
     })
 
     it('continues where it stopped when the page was closed in the middle and opened again', async () => {
@@ -154,17 +156,17 @@ for (const [name, start] of Object.entries(sources)) {
       link.set({ rate: 150000 })
       await begin(page, link.url, { limits: { batchBytes: 10000, checkpoint: 1, page: 100 } })
       const first = await until(async () => {
-        const now = await status(page)
-        return now.docs > 100 && now
+        const progress = await status(page)
+        return progress.docs > 100 && progress
       }, { timeout: 30000, what: 'some tiles' })
       await page.close()
       link.set({})
-      const again = await visit()
-      await begin(again, link.url)
-      const { status: { docs, bytes } } = await ended(again)
+      const secondPage = await visit()
+      await begin(secondPage, link.url)
+      const { status: { docs, bytes } } = await ended(secondPage)
       assert.ok(docs <= WHOLE - first.docs, `${first.docs} and ${docs} of ${WHOLE}`)
       assert.ok(bytes < 1.2 * first.bytes / first.docs * (WHOLE - first.docs), 'and nothing else was read')
-      assert.equal(Object.keys(await contents(again)).length, WHOLE)
+      assert.equal(Object.keys(await contents(secondPage)).length, WHOLE)
     })
 
     it('waits for a store that is away, and copies its changes when it is back', async () => {

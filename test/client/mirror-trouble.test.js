@@ -1,5 +1,5 @@
-// What comes in between when a store is taken into a PouchDB: lines that break, databases that are full, closed or
-// gone.
+// Tests mirrors in a PouchDB when something fails: connections that break, and databases that are full, closed or
+// deleted.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { HttpCouch } from '../../client/mirror/http.js'
@@ -32,24 +32,24 @@ describe('a mirror in a PouchDB', () => {
   beforeEach(async () => { link = await startLink(url) })
   afterEach(() => link.close())
 
-  const isWhole = async db => {
+  const assertComplete = async db => {
     const { rows } = await db.allDocs()
-    const { rows: wanted } = await json(`${url}/_all_docs`)
-    assert.deepEqual(rows.map(({ id }) => id), wanted.map(({ id }) => id).filter(id => !id.startsWith('_design/')))
+    const { rows: storeRows } = await json(`${url}/_all_docs`)
+    assert.deepEqual(rows.map(({ id }) => id), storeRows.map(({ id }) => id).filter(id => !id.startsWith('_design/')))
   }
 
   it('copies everything in several runs over a connection that breaks again and again', async () => {
     link.set({ loss: 15000 })
     const db = pouch()
     for (let rounds = 0; rounds < 50; rounds++) {
-      const done = await mirror(link.url, db, { limits: { batchBytes: 4000 } }).then(() => true, ({ code }) => {
+      const isDone = await mirror(link.url, db, { limits: { batchBytes: 4000 } }).then(() => true, ({ code }) => {
         assert.equal(code, 'UNREACHABLE')
         return false
       })
-      if (done) break
+      if (isDone) break
     }
     assert.ok(link.counts.resets > 3, `${link.counts.resets} resets`)
-    await isWhole(db)
+    await assertComplete(db)
   }).timeout(60000)
 
   it('follows the store, reports when the store is away, and continues when it is back', async () => {
@@ -71,7 +71,7 @@ describe('a mirror in a PouchDB', () => {
     stop.abort()
     await assert.rejects(running, { code: 'ABORTED' })
     assert.deepEqual([states[0], states.includes('UNREACHABLE')], ['following', true])
-    await isWhole(db)
+    await assertComplete(db)
   }).timeout(60000)
 
   it('copies documents that a device writes to the store when it runs live', async () => {
@@ -85,8 +85,8 @@ describe('a mirror in a PouchDB', () => {
     await db.put(
       { _id: 'osm:1:0:0', type: 'tile', _attachments: { tile: { content_type: 'image/png', data: png(1) } } }
     )
-    const there = await until(() => json(`${target}/osm:1:0:0`).then(doc => doc._rev && doc), { what: 'the tile' })
-    assert.equal(there._attachments.tile.length, png(1).length)
+    const copy = await until(() => json(`${target}/osm:1:0:0`).then(doc => doc._rev && doc), { what: 'the tile' })
+    assert.equal(copy._attachments.tile.length, png(1).length)
     stop.abort()
     await assert.rejects(running, { code: 'ABORTED' })
   }).timeout(30000)
@@ -120,9 +120,9 @@ describe('a mirror in a PouchDB', () => {
   })
 
   it('skips and reports a document that PouchDB refuses', async () => {
-    const own = await backend.database()
-    await request(own, { method: 'PUT' })
-    await post(`${own}/_bulk_docs`, { docs: [{ _id: 'a' }, { _id: 'b' }, { _id: 'c' }] })
+    const source = await backend.database()
+    await request(source, { method: 'PUT' })
+    await post(`${source}/_bulk_docs`, { docs: [{ _id: 'a' }, { _id: 'b' }, { _id: 'c' }] })
     const db = pouch()
     const { bulkDocs } = db
     db.bulkDocs = (docs, options) => docs.some(({ _id: id }) => id === 'b')
@@ -131,7 +131,7 @@ describe('a mirror in a PouchDB', () => {
       )
       : bulkDocs.call(db, docs, options)
     const refused = []
-    const status = await mirror(own, db, { onRefused: one => refused.push(one.id) })
+    const status = await mirror(source, db, { onRefused: doc => refused.push(doc.id) })
     assert.deepEqual([refused, status.refused, status.docs], [['b'], 1, 2])
     assert.deepEqual(Object.keys(await everything(db)), ['a', 'c'])
   })
@@ -158,9 +158,9 @@ describe('a mirror in a PouchDB', () => {
 
   it('refuses invalid sides and options without naming the password', () => {
     const db = pouch()
-    const wrong = ['', 'nowhere', 'http://127.0.0.1:5984', 'ftp://127.0.0.1/tiles',
+    const wrongSides = ['', 'nowhere', 'http://127.0.0.1:5984', 'ftp://127.0.0.1/tiles',
       null, {}, 7, new PouchDB('http://127.0.0.1:5984/tiles', { skip_setup: true })]
-    for (const side of wrong) assert.throws(() => new Mirror(side, db), { code: 'BAD_DATABASE' }, String(side))
+    for (const side of wrongSides) assert.throws(() => new Mirror(side, db), { code: 'BAD_DATABASE' }, String(side))
     assert.throws(() => new Mirror('http://admin:secret@127.0.0.1', db), ({ message }) => !/secret|admin/.test(message))
     assert.throws(() => new Mirror(url, db, { zooms: '9-3' }), { code: 'BAD_ZOOM' })
     assert.throws(() => new Mirror(url, db, { bbox: '1,2,3' }), { code: 'BAD_BBOX' })
@@ -175,9 +175,9 @@ describe('a mirror in a PouchDB', () => {
     const { rows } = await waiting
     assert.deepEqual(rows.map(({ id }) => id), ['x'])
     const stop = new AbortController()
-    const none = peer.changes({ since: rows[0].seq, limit: 10, wait: 20000, signal: stop.signal })
+    const pendingChanges = peer.changes({ since: rows[0].seq, limit: 10, wait: 20000, signal: stop.signal })
     stop.abort()
-    await assert.rejects(none, { code: 'ABORTED' })
+    await assert.rejects(pendingChanges, { code: 'ABORTED' })
   })
 
   it('leaves no listeners at the PouchDB', async () => {
@@ -192,13 +192,13 @@ describe('a mirror in a PouchDB', () => {
 
 describe('a CouchDB over fetch', () => {
   let answers
-  let asked
+  let requests
   let server
   let couch
 
   before(async () => {
     server = await startServer((req, res) => {
-      asked.push(req)
+      requests.push(req)
       const answer = answers.shift() ?? [200, '{"ok":true}']
       if (answer === 'cut') return res.destroy()
       if (answer === 'silent') return
@@ -212,7 +212,7 @@ describe('a CouchDB over fetch', () => {
   after(() => server.close())
   beforeEach(() => {
     answers = []
-    asked = []
+    requests = []
     couch = new HttpCouch(`http://me:%C3%A4%20pass@127.0.0.1:${server.port}/some/tiles/`,
       { firstDelay: 1, longestDelay: 2 })
   })
@@ -220,9 +220,9 @@ describe('a CouchDB over fetch', () => {
   it('repeats a request after temporary failures and bad answers', async () => {
     answers = [[503, '{"reason":"busy"}'], 'cut', [429, ''], [200, '{"ok":'], [200, 'null'], [200, '{"half":', 'cut']]
     assert.deepEqual(await couch.request({ path: 'x', qs: { a: 'b c' } }), { ok: true })
-    assert.equal(asked.length, 7)
-    assert.equal(asked[0].url, '/some/tiles/x?a=b+c')
-    assert.equal(asked[0].headers.authorization, `Basic ${Buffer.from('me:ä pass').toString('base64')}`)
+    assert.equal(requests.length, 7)
+    assert.equal(requests[0].url, '/some/tiles/x?a=b+c')
+    assert.equal(requests[0].headers.authorization, `Basic ${Buffer.from('me:ä pass').toString('base64')}`)
   })
 
   it('does not repeat a request after a permanent failure, nor more often than its retries allow', async () => {
@@ -234,16 +234,16 @@ describe('a CouchDB over fetch', () => {
       [[404, '{"reason":"Database does not exist."}'], 'DATABASE_NOT_FOUND'],
       [[412, '{}'], 'COUCHDB_ERROR']
     ]) {
-      asked = []
+      requests = []
       answers = [answer]
       await assert.rejects(couch.request({}),
         error => error.code === code && !/me:|%C3|ä/.test(JSON.stringify([error.message, error.details])))
-      assert.equal(asked.length, 1, code)
+      assert.equal(requests.length, 1, code)
     }
     answers = ['cut', 'cut', 'cut']
-    asked = []
+    requests = []
     await assert.rejects(couch.request({ retries: 2 }), { code: 'UNREACHABLE' })
-    assert.equal(asked.length, 3)
+    assert.equal(requests.length, 3)
   })
 
   it('finds undefined for a missing document, and fails for a missing database', async () => {
@@ -257,16 +257,16 @@ describe('a CouchDB over fetch', () => {
     answers = ['silent']
     await assert.rejects(couch.request({ timeout: 50 }),
       ({ code, details }) => code === 'UNREACHABLE' && details.silent)
-    assert.equal(asked.length, 1)
+    assert.equal(requests.length, 1)
   })
 
   it('ends a request with ABORTED when its signal aborts', async () => {
     answers = ['silent']
     const stop = new AbortController()
-    const under = couch.request({ signal: stop.signal })
-    await until(() => asked.length)
+    const pendingRequest = couch.request({ signal: stop.signal })
+    await until(() => requests.length)
     stop.abort()
-    await assert.rejects(under, { code: 'ABORTED' })
+    await assert.rejects(pendingRequest, { code: 'ABORTED' })
   })
 
   it('refuses an answer that is larger than the limit of the request', async () => {

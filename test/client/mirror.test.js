@@ -1,4 +1,4 @@
-// Stores taken into a PouchDB, and back: what arrives, whatever it is. In Node, on LevelDB.
+// Tests mirrors of a store in a PouchDB and back, with every kind of document. PouchDB runs in Node, on LevelDB.
 import assert from 'node:assert/strict'
 import { Mirror, mirror } from '../../client/mirror/index.js'
 import { Store } from '../../loader/index.js'
@@ -11,11 +11,11 @@ const T = year => `${year}-01-01T00:00:00Z`
 const SIDE = 6
 
 const bulk = (url, docs) => post(`${url}/_bulk_docs`, { docs, new_edits: false })
-const whole = (url, id) => json(`${url}/${id}?attachments=true`, { headers: { accept: 'application/json' } })
+const readWithData = (url, id) => json(`${url}/${id}?attachments=true`, { headers: { accept: 'application/json' } })
 const text = data => ({ content_type: 'text/plain', data: Buffer.from(data).toString('base64') })
 
-/** Three editions of a layer, one of another, conflicts, deleted documents, other people's documents. */
-async function furnish (url) {
+/** Fills a store with editions of two layers, conflicts, deleted documents and documents of other programs. */
+async function fillStore (url) {
   const store = await Store.create(url)
   await store.defineLayer('osm', {})
   await store.defineLayer('sat', {})
@@ -27,7 +27,7 @@ async function furnish (url) {
   }
   await store.write(square({ layer: 'sat', time: T(2024), side: 3, seed: (x, y) => 500 + x * SIDE + y }))
   const id = 'osm:5:0:1'
-  const head = await whole(url, id)
+  const head = await readWithData(url, id)
   await bulk(url, [
     { ...head, _rev: '2-aaaa', _revisions: { start: 2, ids: ['aaaa', 'bbbb'] }, time: T(2020), _attachments: {
       tile: { content_type: 'image/png', data: head._attachments.tile.data }
@@ -48,66 +48,66 @@ onEachStore('a mirror of a store in a PouchDB', backend => {
 
   before(async () => {
     url = await backend.database()
-    await furnish(url)
+    await fillStore(url)
   })
 
   it('equals a PouchDB.replicate: documents, revisions, conflicts, deletions and attachments', async () => {
-    const [ours, theirs] = [pouch(), pouch()]
-    const status = await mirror(url, ours)
-    await PouchDB.replicate(url, theirs, withoutDesigns)
-    assert.deepEqual(await everything(ours), await everything(theirs))
-    const { docs_written: written } = await PouchDB.replicate(url, ours, withoutDesigns)
+    const [mirrored, replicated] = [pouch(), pouch()]
+    const status = await mirror(url, mirrored)
+    await PouchDB.replicate(url, replicated, withoutDesigns)
+    assert.deepEqual(await everything(mirrored), await everything(replicated))
+    const { docs_written: written } = await PouchDB.replicate(url, mirrored, withoutDesigns)
     assert.equal(written, 0, 'nothing is left to do for PouchDB')
-    const again = await mirror(url, theirs)
-    assert.deepEqual([again.missing, again.docs, again.bytes], [0, 0, 0], 'nor for us after PouchDB')
+    const second = await mirror(url, replicated)
+    assert.deepEqual([second.missing, second.docs, second.bytes], [0, 0, 0], 'nor for us after PouchDB')
     assert.deepEqual([status.refused, status.absent], [0, 0])
-    const { _attachments: notes } = await ours.get('a note/ä ☕', { attachments: true, binary: true })
+    const { _attachments: notes } = await mirrored.get('a note/ä ☕', { attachments: true, binary: true })
     assert.equal(notes['long.txt'].data.toString(), 'coffee '.repeat(500))
   })
 
   it('becomes an equal store when it is mirrored to a new database', async () => {
-    const between = pouch()
-    await mirror(url, between)
+    const middle = pouch()
+    await mirror(url, middle)
     const copy = await backend.database()
     await request(copy, { method: 'PUT' })
-    await mirror(between, copy)
+    await mirror(middle, copy)
     const different = await differences(url, copy)
-    // PouchDB counts the revision in which an attachment came anew
+    // PouchDB sets revpos to the revision in which it received the attachment
     assert.deepEqual(different.filter(line => !/revpos is/.test(line)), [])
-    const back = await mirror(copy, between)
-    assert.deepEqual([back.missing, back.docs], [0, 0])
+    const backStatus = await mirror(copy, middle)
+    assert.deepEqual([backStatus.missing, backStatus.docs], [0, 0])
   })
 
   it('reads only changed documents, without images that did not change', async () => {
-    const own = await backend.database()
-    const store = await furnish(own)
-    const taken = pouch()
-    const first = await mirror(own, taken)
-    assert.equal((await mirror(own, taken)).changes, 0, 'it goes on where it was')
-    const heads = await Promise.all([2, 3, 4, 5].map(x => json(`${own}/osm:5:${x}:2`)))
+    const source = await backend.database()
+    const store = await fillStore(source)
+    const copy = pouch()
+    const first = await mirror(source, copy)
+    assert.equal((await mirror(source, copy)).changes, 0, 'it goes on where it was')
+    const heads = await Promise.all([2, 3, 4, 5].map(x => json(`${source}/osm:5:${x}:2`)))
     for (const head of heads) await store.couch.put({ ...head, expires: T(2030) })
-    const second = await mirror(own, taken)
+    const second = await mirror(source, copy)
     assert.equal(second.docs, 4)
     assert.ok(second.bytes < 4 * 750, `${second.bytes} bytes for four documents without images`)
     const [{ _id: id }] = heads
-    const image = Buffer.from(await taken.getAttachment(id, 'tile')) // PouchDB adds its type to it
-    assert.equal((await taken.get(id)).expires, T(2030))
-    assert.deepEqual(image, Buffer.from((await whole(own, id))._attachments.tile.data, 'base64'))
+    const image = Buffer.from(await copy.getAttachment(id, 'tile')) // PouchDB adds a field `type` to the buffer
+    assert.equal((await copy.get(id)).expires, T(2030))
+    assert.deepEqual(image, Buffer.from((await readWithData(source, id))._attachments.tile.data, 'base64'))
     assert.ok(first.bytes > 20 * second.bytes)
-    await taken.compact()
-    assert.ok(image.equals(await taken.getAttachment(id, 'tile')), 'also when its old revision is gone')
+    await copy.compact()
+    assert.ok(image.equals(await copy.getAttachment(id, 'tile')), 'also when its old revision is gone')
   })
 
   it('reads an attachment again that the PouchDB does not know by its digest', async () => {
-    const own = await backend.database()
-    const store = await furnish(own)
-    const taken = pouch()
-    await mirror(own, taken)
-    const note = await json(`${own}/a%20note%2F%C3%A4%20%E2%98%95`)
-    // CouchDB digests the packed text, PouchDB the text: it knows no such attachment
+    const source = await backend.database()
+    const store = await fillStore(source)
+    const copy = pouch()
+    await mirror(source, copy)
+    const note = await json(`${source}/a%20note%2F%C3%A4%20%E2%98%95`)
+    // CouchDB computes the digest of the compressed text, PouchDB that of the text: it knows no such attachment
     await store.couch.put({ ...note, more: 1 })
-    assert.equal((await mirror(own, taken)).docs, 1)
-    const { more, _attachments: notes } = await taken.get('a note/ä ☕', { attachments: true, binary: true })
+    assert.equal((await mirror(source, copy)).docs, 1)
+    const { more, _attachments: notes } = await copy.get('a note/ä ☕', { attachments: true, binary: true })
     assert.deepEqual([more, notes['long.txt'].data.toString()], [1, 'coffee '.repeat(500)])
   })
 

@@ -1,10 +1,11 @@
 /* global window -- of the page, in functions that run there */
+// Runs the contract of map libraries on OpenLayers, drawn by canvas and by WebGL.
 import { mapContract } from '../support/client/map-contract.js'
 import { READING, move, openlayers } from '../support/client/openlayers-page.js'
 
 const EDGE = 20037508.342789 // half of the world's width, in metres
 
-/** In whole metres of Web Mercator. */
+/** Converts a place to whole metres of Web Mercator. */
 const metres = ([lng, lat]) => [
   lng / 180 * EDGE, Math.log(Math.tan(Math.PI / 4 + lat * Math.PI / 360)) / Math.PI * EDGE
 ].map(Math.round)

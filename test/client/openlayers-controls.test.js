@@ -1,5 +1,5 @@
 /* global document, window -- of the page, in functions that run there */
-// The controls of time in OpenLayers, and the script for pages without modules.
+// Tests the timeline and the compare control in OpenLayers, and the script for pages without modules.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -49,12 +49,12 @@ onStage('the controls in OpenLayers', { layers: ['steps'], library: openlayers }
         view.map.addControl(view.compare)
       }, [webgl, T(5)])
       const steps = () => page.evaluate(() => {
-        const seen = window.see.picture()
-        return ['3/2/3', '3/3/3', '3/4/3', '3/5/3'].map(key => seen[key]).join(' ')
+        const picture = window.see.picture()
+        return ['3/2/3', '3/3/3', '3/4/3', '3/5/3'].map(key => picture[key]).join(' ')
       })
-      const shows = text => page.waitForFunction(wanted => {
-        const seen = window.see.picture()
-        return ['3/2/3', '3/3/3', '3/4/3', '3/5/3'].map(key => seen[key]).join(' ') === wanted
+      const shows = text => page.waitForFunction(expected => {
+        const picture = window.see.picture()
+        return ['3/2/3', '3/3/3', '3/4/3', '3/5/3'].map(key => picture[key]).join(' ') === expected
       }, text).catch(async () => assert.equal(await steps(), text))
       await shows('1 1 5 5')
       await call(page, 'compare.setSplit', 0)

@@ -1,5 +1,6 @@
 /* global document, window -- of the page, in functions that run there */
-// History in OpenLayers, besides what map-contract.js promises of every library; also in other grids than Web Mercator.
+// Tests history layers in OpenLayers, also in other grids than Web Mercator. map-contract.js tests what all map
+// libraries have in common.
 import assert from 'node:assert/strict'
 import { gridOf } from '../../core/index.js'
 import { T, layers as gallery } from '../support/client/gallery.js'
@@ -64,8 +65,8 @@ for (const webgl of [false, true]) {
       stage.front.forget()
       await call(page, 'layer.setTime', T(5))
       await page.waitForFunction(() => window.colours().every(red => red >> 3 === 5))
-      const asked = stage.front.tiles()
-      assert.equal(new Set(asked).size, asked.length)
+      const requestedTiles = stage.front.tiles()
+      assert.equal(new Set(requestedTiles).size, requestedTiles.length)
     })
 
     it('holds one image for each tile in view after many steps', async () => {
@@ -87,16 +88,16 @@ for (const webgl of [false, true]) {
       it(`in another grid has every tile in its place, and changes a step in one frame (${layer})`, async () => {
         const page = await stage.show(layer,
           { webgl, time: T(1), wait: false, map: { projection, place, resolution: grid.matrix(z).cellSize } })
-        const first = await stage.rest(page)
-        assert.ok(Object.keys(first).length >= 4, JSON.stringify(first))
-        shows(first, layer, 1)
+        const firstPicture = await stage.rest(page)
+        assert.ok(Object.keys(firstPicture).length >= 4, JSON.stringify(firstPicture))
+        shows(firstPicture, layer, 1)
         stage.front.forget()
-        const seen = await frames(page, () => stage.at(page, T(2)))
-        assert.equal(seen.length, 2)
-        assert.ok(Object.keys(seen[1]).length >= 4, JSON.stringify(seen[1]))
-        shows(seen[1], layer, 2)
-        const asked = stage.front.tiles().map(key => key.split('/').map(Number))
-        assert.ok(asked.length && asked.every(([, x, y]) => (x + y) % 2 === 0))
+        const pictures = await frames(page, () => stage.at(page, T(2)))
+        assert.equal(pictures.length, 2)
+        assert.ok(Object.keys(pictures[1]).length >= 4, JSON.stringify(pictures[1]))
+        shows(pictures[1], layer, 2)
+        const requestedTiles = stage.front.tiles().map(key => key.split('/').map(Number))
+        assert.ok(requestedTiles.length && requestedTiles.every(([, x, y]) => (x + y) % 2 === 0))
         const tile = await page.evaluate(() => window.layer.tileAt(window.map.getView().getCenter()))
         assert.deepEqual([tile.z, tile.x, tile.y], Object.values(grid.tileAt(...place, z)))
       })
@@ -119,12 +120,12 @@ onStage('two layers with one HistorySource', { layers: ['steps'], library: openl
     await page.evaluate(() => {
       const view = window
       const { Map, View, TileLayer } = view.ol
-      const small = document.body.appendChild(Object.assign(document.createElement('div'),
+      const container = document.body.appendChild(Object.assign(document.createElement('div'),
         { style: 'position:absolute;left:0;top:0;width:260px;height:260px' }))
       const layer = new TileLayer({ source: view.layer })
       view.layer.follow(layer)
       const second = new Map(
-        { target: small, pixelRatio: 1, controls: [], layers: [layer], view: new View({ center: [0, 0], zoom: 3 }) }
+        { target: container, pixelRatio: 1, controls: [], layers: [layer], view: new View({ center: [0, 0], zoom: 3 }) }
       )
       view.secondStep = () => second.getViewport()
         .querySelector('canvas')?.getContext('2d', { willReadFrequently: true }).getImageData(20, 20, 1, 1).data[0] >> 3
@@ -133,21 +134,21 @@ onStage('two layers with one HistorySource', { layers: ['steps'], library: openl
     stage.front.forget()
     await stage.at(page, T(5))
     await page.waitForFunction(() => window.secondStep() === 5)
-    const asked = stage.front.tiles()
-    assert.equal(new Set(asked).size, asked.length)
+    const requestedTiles = stage.front.tiles()
+    assert.equal(new Set(requestedTiles).size, requestedTiles.length)
   })
 })
 
 onStage('a layer in another grid, on a page of OpenLayers', { layers: ['swiss'], library: openlayers }, stage => {
   beforeEach(() => stage.allow(READING))
   const show = register => stage.page().then(async page => {
-    await page.evaluate(what => {
+    await page.evaluate(isRegistered => {
       const view = window
       const definition = '+proj=somerc +lat_0=46.9524055555556 +lon_0=7.43958333333333 +k_0=1 +x_0=2600000 ' +
         '+y_0=1200000 +ellps=bessel +towgs84=674.374,15.056,405.346,0,0,0,0 +units=m +no_defs'
       const { proj4 } = view
       delete view.proj4
-      if (!what) return
+      if (!isRegistered) return
       proj4.defs('EPSG:2056', definition)
       view.register(proj4)
     }, register)

@@ -1,3 +1,4 @@
+// Tests the playback with a mocked time, and the player of layers.
 import assert from 'node:assert/strict'
 import { clock } from '../../client/engine/clock.js'
 import { Emitter } from '../../client/engine/emitter.js'
@@ -6,13 +7,15 @@ import { player } from '../../client/timeline/player.js'
 
 const day = number => `2024-01-${String(number).padStart(2, '0')}T00:00:00Z`
 
-/** A host whose time passes only when told to. */
-function host ({ times = [1, 2, 3].map(day), time = null, interval = 100, pace = null, loop = false, range = null }) {
+/** Creates a host whose time passes only in pass(). */
+function createHost (
+  { times = [1, 2, 3].map(day), time = null, interval = 100, pace = null, loop = false, range = null }
+) {
   const log = []
   const timers = new Map()
   let now = 0
   let ids = 0
-  const self = {
+  const host = {
     times, time, shown: true, log,
     playback: null, // set below
     moves: () => log.filter(entry => entry.startsWith('step')).map(entry => +entry.slice(13, 15)),
@@ -29,14 +32,14 @@ function host ({ times = [1, 2, 3].map(day), time = null, interval = 100, pace =
       now = until
     }
   }
-  self.playback = new Playback({
-    times: () => self.times,
-    getTime: () => self.time,
+  host.playback = new Playback({
+    times: () => host.times,
+    getTime: () => host.time,
     setTime: next => {
-      self.time = next
-      self.playback.moved()
+      host.time = next
+      host.playback.moved()
     },
-    isShown: () => self.shown,
+    isShown: () => host.shown,
     emit: (type, data) => log.push(data ? `${type} ${data.time}` : type),
     now: () => now,
     setTimeout: (run, milliseconds) => {
@@ -45,18 +48,18 @@ function host ({ times = [1, 2, 3].map(day), time = null, interval = 100, pace =
     },
     clearTimeout: id => timers.delete(id)
   }, { interval, pace, loop, range })
-  return self
+  return host
 }
 
-function playing (options) {
-  const film = host(options)
+function startPlaying (options) {
+  const film = createHost(options)
   film.playback.play()
   return film
 }
 
 describe('the playback', () => {
   it('steps from change to change at its speed, and stops at the end', () => {
-    const film = playing({ time: day(1) })
+    const film = startPlaying({ time: day(1) })
     assert.deepEqual(film.moves(), [2], 'the first step comes at once')
     film.pass(99)
     assert.deepEqual(film.moves(), [2])
@@ -68,7 +71,7 @@ describe('the playback', () => {
   })
 
   it('waits in proportion to the time between changes when it has a pace', () => {
-    const film = playing({ times: [1, 2, 4].map(day), time: day(1), pace: 5 * 86400 })
+    const film = startPlaying({ times: [1, 2, 4].map(day), time: day(1), pace: 5 * 86400 })
     assert.deepEqual(film.moves(), [2])
     film.pass(399)
     assert.deepEqual(film.moves(), [2], 'two days in two fifths of a second')
@@ -80,21 +83,21 @@ describe('the playback', () => {
   })
 
   it('skips changes that are too close together for its pace', () => {
-    const film = playing({ times: [1, 2, 3, 4, 9].map(day), time: day(1), pace: 20 * 86400 })
+    const film = startPlaying({ times: [1, 2, 3, 4, 9].map(day), time: day(1), pace: 20 * 86400 })
     film.pass(1000)
     assert.deepEqual(film.moves(), [3, 4, 9])
   })
 
   it('starts at the first change when the clock is at the last change or the newest', () => {
     for (const time of [day(3), null]) {
-      const film = playing({ time })
+      const film = startPlaying({ time })
       film.pass(1000)
       assert.deepEqual(film.moves(), [1, 2, 3])
     }
   })
 
   it('starts over at the end in a loop until it is paused', () => {
-    const film = playing({ time: day(1), loop: true })
+    const film = startPlaying({ time: day(1), loop: true })
     film.pass(350)
     assert.deepEqual(film.moves(), [2, 3, 1, 2])
     film.playback.pause()
@@ -105,7 +108,7 @@ describe('the playback', () => {
   })
 
   it('waits for late tiles, fires waiting once, and skips no change', () => {
-    const film = playing({ time: day(1) })
+    const film = startPlaying({ time: day(1) })
     film.shown = false
     film.pass(90)
     film.playback.poke()
@@ -120,7 +123,7 @@ describe('the playback', () => {
   })
 
   it('shows a late picture for its minimum time, even if other tiles load meanwhile', () => {
-    const film = playing({ time: day(1) })
+    const film = startPlaying({ time: day(1) })
     film.shown = false
     film.playback.poke()
     film.pass(200)
@@ -132,7 +135,7 @@ describe('the playback', () => {
   })
 
   it('counts the interval from the step and not from the arrival of its tiles', () => {
-    const film = host({ time: day(1) })
+    const film = createHost({ time: day(1) })
     film.shown = false
     film.playback.play()
     assert.deepEqual(film.moves(), [], 'not even the first picture is there')
@@ -148,7 +151,7 @@ describe('the playback', () => {
   })
 
   it('waits while the changes of a new view load, and continues with them', () => {
-    const film = playing({ time: day(1) })
+    const film = startPlaying({ time: day(1) })
     film.times = null
     film.pass(500)
     assert.deepEqual(film.log.slice(2), [`waiting ${day(2)}`])
@@ -159,7 +162,7 @@ describe('the playback', () => {
   })
 
   it('continues from the time to which other code moved the clock', () => {
-    const film = playing({ times: [1, 2, 3, 7, 8].map(day), time: day(1) })
+    const film = startPlaying({ times: [1, 2, 3, 7, 8].map(day), time: day(1) })
     film.pass(50)
     film.time = day(5)
     film.playback.moved()
@@ -170,7 +173,7 @@ describe('the playback', () => {
   })
 
   it('stays within its range', () => {
-    const film = playing({ times: [1, 2, 3, 4, 5].map(day), time: day(1), range: { from: day(3), to: day(4) } })
+    const film = startPlaying({ times: [1, 2, 3, 4, 5].map(day), time: day(1), range: { from: day(3), to: day(4) } })
     film.pass(1000)
     assert.deepEqual(film.moves(), [3, 4])
     film.playback.play()
@@ -179,7 +182,7 @@ describe('the playback', () => {
   })
 
   it('applies a new speed at once', () => {
-    const film = playing({ times: [1, 2, 3, 4].map(day), time: day(1), interval: 1000 })
+    const film = startPlaying({ times: [1, 2, 3, 4].map(day), time: day(1), interval: 1000 })
     film.pass(100)
     film.playback.setInterval(50)
     film.pass(0)
@@ -189,23 +192,23 @@ describe('the playback', () => {
   })
 
   it('ends at once when there are no changes', () => {
-    const film = playing({ times: [] })
+    const film = startPlaying({ times: [] })
     assert.deepEqual(film.log, ['play', 'end', 'pause'])
   })
 })
 
-/** The time engine of a layer, as players see it. */
+/** The time engine of a layer, with the members that players use. */
 class FakeEngine extends Emitter {
   isOnMap = true
   isSlow = false // its tiles come only when arrive() is called
   shown = true
 
-  /** @param {import('../../client/engine/clock.js').Clock} own @param {number[]} days of its changes */
-  constructor (own, days) {
+  /** @param {import('../../client/engine/clock.js').Clock} layerClock @param {number[]} days of its changes */
+  constructor (layerClock, days) {
     super()
     this.changes = () => days.map(number => ({ time: day(number), tiles: 1, bytes: 1 }))
     this.isShown = () => this.shown
-    own.on('timechange', () => { this.shown = !this.isSlow })
+    layerClock.on('timechange', () => { this.shown = !this.isSlow })
   }
 
   arrive () {
@@ -216,16 +219,16 @@ class FakeEngine extends Emitter {
 
 describe('the player of layers', () => {
   it('waits for every layer on the map only, and removes its listeners when it stops', async () => {
-    const own = clock({ time: day(1) })
-    const [a, b, off] = [[1, 2], [2, 3], [5]].map(days => new FakeEngine(own, days))
-    b.isSlow = off.isSlow = true
-    off.isOnMap = false
-    const film = player(own, [a, { history: b }, off], { speed: 1000 })
+    const layerClock = clock({ time: day(1) })
+    const [a, b, hidden] = [[1, 2], [2, 3], [5]].map(days => new FakeEngine(layerClock, days))
+    b.isSlow = hidden.isSlow = true
+    hidden.isOnMap = false
+    const film = player(layerClock, [a, { history: b }, hidden], { speed: 1000 })
     const log = []
     film.on('play pause step waiting end', ({ type, time }) => log.push(time ? `${type} ${time.slice(8, 10)}` : type))
     const until = type => new Promise(resolve => { film.once(type, resolve) })
-    const listeners = () => [a, b, off, own]
-      .map(each => [...each._listeners.values()].reduce((sum, { size }) => sum + size, 0)).join()
+    const listeners = () => [a, b, hidden, layerClock]
+      .map(emitter => [...emitter._listeners.values()].reduce((sum, { size }) => sum + size, 0)).join()
     const before = listeners()
     const waiting = until('waiting')
     film.play()
@@ -239,18 +242,18 @@ describe('the player of layers', () => {
     await end
     assert.deepEqual(log, ['play', 'step 02', 'waiting 02', 'step 03', 'waiting 03', 'end', 'pause'])
     assert.equal(listeners(), before, 'no listener stays')
-    assert.equal(own.getTime(), day(3))
+    assert.equal(layerClock.getTime(), day(3))
   })
 
   it('steps through changes and within a range, takes the newest for the last, and refuses speed 0', () => {
-    const own = clock()
-    const film = player(own, new FakeEngine(own, [1, 2, 3, 4]))
-    const at = () => own.getTime() && +own.getTime().slice(8, 10)
+    const layerClock = clock()
+    const film = player(layerClock, new FakeEngine(layerClock, [1, 2, 3, 4]))
+    const currentDay = () => layerClock.getTime() && +layerClock.getTime().slice(8, 10)
     const steps = [() => film.step(1), () => film.step(-1), () => film.last(), () => film.step(1),
-      () => film.first(), () => film.step(-1), () => film.step(10)].map(step => step() && at())
+      () => film.first(), () => film.step(-1), () => film.step(10)].map(step => step() && currentDay())
     assert.deepEqual(steps, [null, 3, 4, 4, 1, 1, 4])
     film.setRange({ from: '2024-01-03', to: '2024-01-02' })
-    assert.deepEqual([film.first() && at(), film.last() && at(), film.getRange()],
+    assert.deepEqual([film.first() && currentDay(), film.last() && currentDay(), film.getRange()],
       [2, 3, { from: '2024-01-02T00:00:00Z', to: '2024-01-03T23:59:59Z' }])
     assert.throws(() => film.setSpeed(0), { code: 'BAD_OPTION' })
   })

@@ -1,59 +1,59 @@
-// A scene whose images come, and are decoded, when a test says so; its time is mocked.
+// Tests Scene with images that arrive when a test calls come(), and with a mocked time.
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import { Scene } from '../../client/engine/scene.js'
 
 const TOGETHER = 400 // milliseconds that tiles of a step wait for others
 
-const settled = async () => { for (let at = 0; at < 20; at++) await Promise.resolve() }
+const settle = async () => { for (let turn = 0; turn < 20; turn++) await Promise.resolve() }
 
-/** Tiles whose images come, and are decoded, when a test says so; two to begin with. */
-function stand () {
+/** Creates a scene of two tiles. Images arrive when a test calls come(). */
+function createScene () {
   let now = 0
-  const waiting = new Map() // `x time` -> [what it resolves]
+  const waiting = new Map() // `x time` -> resolve functions of its loads
   const shown = /** @type {string[]} */ ([])
-  const own = {
+  const harness = {
     decoded: /** @type {string[]} */ ([]),
     open: new Set(), // images that were decoded and not closed
     frames: /** @type {string[]} */ ([]),
     complete: /** @type {string[]} */ ([]),
-    unknown: new Set(), // `x time` of which the index knows nothing yet
+    unknown: new Set(), // `x time` of tiles that the index does not know yet
     beside: new Set(), // x of tiles out of view
-    isLoaded: (/** @type {any} */ tile) => tile, // is called when one has loaded
+    isLoaded: (/** @type {any} */ tile) => tile, // called when a tile has loaded
     picture: () => shown.filter(Boolean).join(', '),
-    /** The clock goes to a time. */
+    /** Sets the clock to a time. */
     async step (time) {
       now = time
-      own.scene.beginStep()
-      await own.look()
+      harness.scene.beginStep()
+      await harness.look()
     },
     async look () {
-      own.scene.update()
-      await settled()
+      harness.scene.update()
+      await settle()
     },
-    /** The images of tiles come: `0 2` is that of the first tile at time 2. */
+    /** Delivers images of tiles: `0 2` is the image of the first tile at time 2. */
     async come (...names) {
-      for (const name of names) for (const give of waiting.get(name) ?? []) give({ name })
+      for (const name of names) for (const resolve of waiting.get(name) ?? []) resolve({ name })
       for (const name of names) waiting.delete(name)
-      await settled()
+      await settle()
     },
     wait: async milliseconds => {
       mock.timers.tick(milliseconds)
-      await settled()
+      await settle()
     },
     leave (x, tile) {
-      own.scene.remove(tile)
-      own.open.delete(shown[x])
+      harness.scene.remove(tile)
+      harness.open.delete(shown[x])
       delete shown[x]
     },
     add (x) {
       const show = image => {
-        own.open.delete(shown[x])
+        harness.open.delete(shown[x])
         shown[x] = image.name
       }
       const tile = { z: 1, x, y: 0, ready () {}, view: { show, mark () {}, note () {} } }
       shown[x] = '-'
-      own.scene.add(tile)
+      harness.scene.add(tile)
       return tile
     },
     scene: new Scene(/** @type {any} */ ({
@@ -65,26 +65,26 @@ function stand () {
       forget () {},
       isFromDevice: () => false
     }), {
-      resolve: ({ z, x, y }) => own.unknown.has(`${x} ${now}`)
+      resolve: ({ z, x, y }) => harness.unknown.has(`${x} ${now}`)
         ? undefined : { version: /** @type {any} */ ({ z, x, y, time: now }), up: 0, dx: 0, dy: 0 },
-      isCurrent: ({ x }) => own.scene.isStepping || !own.beside.has(x),
+      isCurrent: ({ x }) => harness.scene.isStepping || !harness.beside.has(x),
       decode: async ({ name }) => {
-        own.decoded.push(name)
-        own.open.add(name)
-        return { name, close: () => own.open.delete(name) }
+        harness.decoded.push(name)
+        harness.open.add(name)
+        return { name, close: () => harness.open.delete(name) }
       }
     }, { together: TOGETHER, fade: 0 }, /** @type {any} */ ({
-      onShown: () => own.complete.push(own.picture()), onPaint: () => own.frames.push(own.picture()),
-      onMissing () {}, onOutdated () {}, onError () {}, onLoad: tile => own.isLoaded(tile)
+      onShown: () => harness.complete.push(harness.picture()), onPaint: () => harness.frames.push(harness.picture()),
+      onMissing () {}, onOutdated () {}, onError () {}, onLoad: tile => harness.isLoaded(tile)
     }))
   }
-  for (const x of [0, 1]) own.add(x)
-  return own
+  for (const x of [0, 1]) harness.add(x)
+  return harness
 }
 
-/** The same, showing time 1. */
-async function shownStand () {
-  const scene = stand()
+/** Creates the same scene, which shows time 1. */
+async function createShownScene () {
+  const scene = createScene()
   await scene.step(1)
   await scene.come('0 1', '1 1')
   assert.deepEqual(scene.complete, ['0 1, 1 1'])
@@ -97,7 +97,7 @@ describe('a scene', () => {
   afterEach(() => mock.timers.reset())
 
   it('decodes a version once after many steps, and no version that is not needed any more', async () => {
-    const scene = await shownStand()
+    const scene = await createShownScene()
     for (const time of [2, 3, 2, 3, 2, 3, 2]) await scene.step(time)
     await scene.come('0 3', '1 3', '0 2', '1 2')
     assert.deepEqual(scene.decoded, ['0 2', '1 2'])
@@ -106,14 +106,14 @@ describe('a scene', () => {
   })
 
   it('shows a first picture tile by tile', async () => {
-    const scene = stand()
+    const scene = createScene()
     await scene.step(1)
     await scene.come('0 1')
     assert.equal(scene.picture(), '0 1, -')
   })
 
   it('shows a tile that enters the view during a step with the others, otherwise at once', async () => {
-    const scene = await shownStand()
+    const scene = await createShownScene()
     await scene.step(2)
     scene.add(2)
     await scene.look()
@@ -129,7 +129,7 @@ describe('a scene', () => {
   })
 
   it('waits no longer for a tile that enters the view during a step than for others', async () => {
-    const scene = await shownStand()
+    const scene = await createShownScene()
     await scene.step(2)
     scene.add(2)
     await scene.look()
@@ -139,7 +139,7 @@ describe('a scene', () => {
   })
 
   it('waits for a tile that the index does not know yet, but no longer than for others', async () => {
-    const scene = await shownStand()
+    const scene = await createShownScene()
     scene.unknown.add('1 2')
     await scene.step(2)
     await scene.come('0 2')
@@ -157,7 +157,7 @@ describe('a scene', () => {
   })
 
   it('does not show the version of an earlier step for a tile that the index does not know yet', async () => {
-    const scene = await shownStand()
+    const scene = await createShownScene()
     scene.unknown.add('1 3')
     await scene.step(2)
     await scene.step(3)
@@ -170,7 +170,7 @@ describe('a scene', () => {
   })
 
   it('shows the known tiles during many fast steps when the index lacks a tile', async () => {
-    const scene = await shownStand()
+    const scene = await createShownScene()
     for (const time of [2, 3, 4, 5, 6, 7]) {
       scene.unknown.add(`1 ${time}`)
       await scene.step(time)
@@ -181,7 +181,7 @@ describe('a scene', () => {
   })
 
   it('is complete after the wait when the only late tile has left the view', async () => {
-    const scene = await shownStand()
+    const scene = await createShownScene()
     scene.add(2)
     await scene.look()
     await scene.come('2 1')
@@ -197,7 +197,7 @@ describe('a scene', () => {
   })
 
   it('accepts a step that is made while the step before is being shown', async () => {
-    const scene = await shownStand()
+    const scene = await createShownScene()
     await scene.step(2)
     scene.isLoaded = () => {
       scene.isLoaded = tile => tile
@@ -212,26 +212,26 @@ describe('a scene', () => {
   })
 
   it('is not shown before every tile knows its version', async () => {
-    const scene = await shownStand()
+    const scene = await createShownScene()
     assert.equal(scene.scene.isShown, true)
     scene.scene.beginStep()
     assert.equal(scene.scene.isShown, false)
   })
 
   it('stays incomplete when a tile leaves before the others know their versions', async () => {
-    const scene = await shownStand()
-    const beside = scene.add(2)
+    const scene = await createShownScene()
+    const leavingTile = scene.add(2)
     await scene.look()
     await scene.come('2 1')
     scene.complete.length = 0
     scene.scene.beginStep()
-    scene.scene.remove(beside)
+    scene.scene.remove(leavingTile)
     assert.deepEqual(scene.complete, [])
     assert.equal(scene.scene.isStepping, true)
   })
 
   it('keeps only the images that are shown or wait to be shown', async () => {
-    const scene = await shownStand()
+    const scene = await createShownScene()
     for (const time of [2, 3, 4]) {
       await scene.step(time)
       await scene.come(`0 ${time}`)
@@ -241,7 +241,7 @@ describe('a scene', () => {
   })
 
   it('shows the loaded tiles after the wait, and a late tile when it arrives', async () => {
-    const scene = await shownStand()
+    const scene = await createShownScene()
     await scene.step(2)
     await scene.come('0 2')
     await scene.wait(TOGETHER - 1)
@@ -256,7 +256,7 @@ describe('a scene', () => {
     let seed = 7
     const random = count => (seed = seed * 16807 % 2147483647) % count
     for (let life = 0; life < 60; life++) {
-      const scene = await shownStand()
+      const scene = await createShownScene()
       const tiles = new Map()
       let [time, next, passed] = [1, 2, 0]
       for (let event = 0; event < 40; event++) {
@@ -277,8 +277,8 @@ describe('a scene', () => {
           passed += 100
           await scene.wait(100)
         } else {
-          const wanted = [0, 1, ...tiles.keys()]
-          const name = `${wanted[random(wanted.length)]} ${random(4) + 1}`
+          const columns = [0, 1, ...tiles.keys()]
+          const name = `${columns[random(columns.length)]} ${random(4) + 1}`
           await scene.come(name)
         }
         const times = new Set(scene.picture().split(', ').filter(text => text !== '-').map(text => text.split(' ')[1]))
@@ -286,16 +286,16 @@ describe('a scene', () => {
         const isRight = scene.picture().split(', ').every(text => text.endsWith(` ${time}`))
         assert.equal(scene.scene.isShown, isRight, `life ${life}: ${scene.picture()} at ${time}`)
       }
-      const all = [0, 1, ...tiles.keys()].map(x => `${x} ${time}`)
-      await scene.come(...all)
-      assert.equal(scene.picture(), all.join(', '))
-      assert.deepEqual(new Set(scene.open), new Set(all))
+      const names = [0, 1, ...tiles.keys()].map(x => `${x} ${time}`)
+      await scene.come(...names)
+      assert.equal(scene.picture(), names.join(', '))
+      assert.deepEqual(new Set(scene.open), new Set(names))
     }
   })
 
   for (const [when, before] of [['has not shown yet', TOGETHER - 1], ['has shown in part', TOGETHER]]) {
     it(`gives a step its full waiting time after a step that it ${when}`, async () => {
-      const scene = await shownStand()
+      const scene = await createShownScene()
       await scene.step(2)
       await scene.come('0 2')
       await scene.wait(before)

@@ -1,4 +1,4 @@
-// What the timeline computes: its axis with bars, ticks and time zones, and the steps from change to change.
+// Tests the computations of the timeline: its axis with bars, ticks and time zones, and the steps between changes.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import {
@@ -12,11 +12,11 @@ import { ticksOf } from '../../client/timeline/ticks.js'
 import { timelineWords } from '../../client/timeline/words.js'
 import { zoneOf } from '../../client/timeline/zones.js'
 
-const at = text => Date.parse(text)
+const msOf = text => Date.parse(text)
 const DAY = 864e5
 const spans = fc.tuple(fc.integer({ min: -1e12, max: 2e12 }), fc.integer({ min: 60e3, max: 3e12 }))
   .map(([from, length]) => ({ from, to: from + length }))
-const close = (a, b, by = 1) => assert.ok(Math.abs(a - b) <= by, `${a} is not ${b}`)
+const assertClose = (a, b, tolerance = 1) => assert.ok(Math.abs(a - b) <= tolerance, `${a} is not ${b}`)
 
 describe('the axis of the timeline', () => {
   it('converts pixels to times and back', () => {
@@ -24,22 +24,22 @@ describe('the axis of the timeline', () => {
       min: 0, max: 20
     }), fc.double({ min: 0, max: 1, noNaN: true }), (span, width, inset, share) => {
       const axis = axisOf(span, width, inset)
-      close(axis.x(span.from), inset, 1e-6)
-      close(axis.x(span.to), width - inset, 1e-6)
-      close(axis.x(axis.ms(share * width)), share * width, 1e-3)
+      assertClose(axis.x(span.from), inset, 1e-6)
+      assertClose(axis.x(span.to), width - inset, 1e-6)
+      assertClose(axis.x(axis.ms(share * width)), share * width, 1e-3)
     }))
   })
 
   it('spans the extent of its layers, a day for a single time, and at least 30 seconds', () => {
     assert.equal(domainOf(null, []), null)
     assert.deepEqual(domainOf({ first: '2020-01-01T00:00:00Z', last: '2024-01-01T00:00:00Z' }),
-      { from: at('2020-01-01'), to: at('2024-01-01') })
+      { from: msOf('2020-01-01'), to: msOf('2024-01-01') })
     assert.deepEqual(domainOf({ first: '2020-01-01T12:00:00Z', last: '2020-01-01T12:00:00Z' }),
-      { from: at('2020-01-01'), to: at('2020-01-02') })
+      { from: msOf('2020-01-01'), to: msOf('2020-01-02') })
     assert.deepEqual(domainOf({ first: '2020-01-01T00:00:00Z', last: '2020-01-01T00:00:10Z' }),
-      { from: at('2020-01-01') - 10e3, to: at('2020-01-01') + 20e3 })
+      { from: msOf('2020-01-01') - 10e3, to: msOf('2020-01-01') + 20e3 })
     assert.deepEqual(domainOf(null, [{ time: '2020-01-01T00:00:00Z' }, { time: '2021-01-01T00:00:00Z' }]),
-      { from: at('2020-01-01'), to: at('2021-01-01') }, 'changes say enough while the extent is unknown')
+      { from: msOf('2020-01-01'), to: msOf('2021-01-01') }, 'changes say enough while the extent is unknown')
   })
 
   it('keeps a zoomed span within the extent, and drops it when it covers everything', () => {
@@ -49,7 +49,7 @@ describe('the axis of the timeline', () => {
         return assert.ok(span.to - span.from >= (domain.to - domain.from) * 0.99 || domain.to - domain.from <= 30e3)
       }
       assert.ok(clamped.from >= domain.from - 1 && clamped.to <= domain.to + 1)
-      close(clamped.to - clamped.from, Math.max(span.to - span.from, 30e3))
+      assertClose(clamped.to - clamped.from, Math.max(span.to - span.from, 30e3))
     }))
   })
 
@@ -59,8 +59,8 @@ describe('the axis of the timeline', () => {
     }), (span, factor, x) => {
       const around = axisOf(span, 1000).ms(x)
       const next = zoomSpan(span, factor, around)
-      close(axisOf(next, 1000).x(around), x, 1e-2)
-      close((next.to - next.from) * factor, span.to - span.from)
+      assertClose(axisOf(next, 1000).x(around), x, 1e-2)
+      assertClose((next.to - next.from) * factor, span.to - span.from)
     }))
   })
 
@@ -70,8 +70,8 @@ describe('the axis of the timeline', () => {
     })), fc.tuple(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 500, max: 1000 })), (span, before, after) => {
       const times = before.map(x => axisOf(span, 1000, 12).ms(x))
       const next = axisOf(pinchSpan(times, after, 1000, 12), 1000, 12)
-      close(next.x(times[0]), after[0], 1e-2)
-      close(next.x(times[1]), after[1], 1e-2)
+      assertClose(next.x(times[0]), after[0], 1e-2)
+      assertClose(next.x(times[1]), after[1], 1e-2)
     }))
     const flat = pinchSpan([0, 1000], [300, 300], 1000, 12)
     assert.ok(Number.isFinite(flat.from) && flat.to > flat.from, 'fingers on one spot')
@@ -87,9 +87,9 @@ describe('the axis of the timeline', () => {
   })
 
   it('rounds times to the precision of a pixel', () => {
-    assert.equal(roundTime(at('2024-06-20T14:03:12.400Z'), DAY), at('2024-06-20T14:00:00Z'))
-    assert.equal(roundTime(at('2024-06-20T14:03:12.400Z'), 90e3), at('2024-06-20T14:03:00Z'))
-    assert.equal(roundTime(at('2024-06-20T14:03:12.400Z'), 10), at('2024-06-20T14:03:12Z'))
+    assert.equal(roundTime(msOf('2024-06-20T14:03:12.400Z'), DAY), msOf('2024-06-20T14:00:00Z'))
+    assert.equal(roundTime(msOf('2024-06-20T14:03:12.400Z'), 90e3), msOf('2024-06-20T14:03:00Z'))
+    assert.equal(roundTime(msOf('2024-06-20T14:03:12.400Z'), 10), msOf('2024-06-20T14:03:12Z'))
   })
 
   it('snaps to the nearest change within reach and to none beyond', () => {
@@ -98,9 +98,9 @@ describe('the axis of the timeline', () => {
     }), fc.integer({ min: 0, max: 1e6 }), fc.integer({ min: 0, max: 1e5 }), (times, ms, reach) => {
       times.sort((a, b) => a - b)
       const expected = Math.min(...times.map(time => Math.abs(time - ms)))
-      const found = snapTime(ms, times, reach)
-      if (expected > reach) assert.equal(found, null)
-      else assert.equal(Math.abs(Number(found) - ms), expected)
+      const snapped = snapTime(ms, times, reach)
+      if (expected > reach) assert.equal(snapped, null)
+      else assert.equal(Math.abs(Number(snapped) - ms), expected)
     }))
   })
 })
@@ -108,7 +108,7 @@ describe('the axis of the timeline', () => {
 describe('the bars of the timeline', () => {
   const change = ms => ({ time: new Date(ms).toISOString().slice(0, 19) + 'Z', tiles: 2, bytes: 10 })
   const seconds = fc.uniqueArray(fc.integer({ min: 0, max: 1e6 }), { minLength: 1, maxLength: 300 })
-    .map(list => list.sort((a, b) => a - b).map(each => change(each * 1000)))
+    .map(list => list.sort((a, b) => a - b).map(second => change(second * 1000)))
 
   it('join changes that are too close, lose none, and never touch', () => {
     fc.assert(fc.property(seconds, fc.integer({ min: 200, max: 2000 }), (changes, width) => {
@@ -117,23 +117,23 @@ describe('the bars of the timeline', () => {
       assert.equal(bins.reduce((sum, bin) => sum + bin.tiles, 0), 2 * changes.length)
       assert.equal(bins.reduce((sum, bin) => sum + bin.bytes, 0), 10 * changes.length)
       const bar = barWidth(bins)
-      bins.forEach((bin, i) => {
+      bins.forEach((bin, index) => {
         assert.equal(changes[bin.index].time, change(bin.from).time)
-        assert.ok(!i || bin.x - bins[i - 1].x >= bar + 0.9, 'a gap between neighbours')
+        assert.ok(!index || bin.x - bins[index - 1].x >= bar + 0.9, 'a gap between neighbours')
       })
     }))
   })
 
   it('join the same changes while the axis is moved', () => {
-    fc.assert(fc.property(seconds, fc.integer({ min: -1e9, max: 1e9 }), (changes, by) => {
+    fc.assert(fc.property(seconds, fc.integer({ min: -1e9, max: 1e9 }), (changes, offset) => {
       const span = { from: 2e8, to: 7e8 }
       const bars = shift => binChanges(changes, axisOf(moveSpan(span, shift), 1000)).map(bin => bin.from)
-      assert.deepEqual(bars(by), bars(0))
+      assert.deepEqual(bars(offset), bars(0))
     }))
   })
 
   it('are wider when they are further apart', () => {
-    const spread = apart => [0, 1, 2].map(i => ({ x: i * apart }))
+    const spread = distance => [0, 1, 2].map(index => ({ x: index * distance }))
     assert.equal(barWidth([]), 8)
     assert.equal(barWidth(spread(40)), 8)
     assert.equal(barWidth(spread(10)), 6)
@@ -210,11 +210,11 @@ describe('steps', () => {
 
   it('equal the result of a simple count in the list of changes', () => {
     fc.assert(fc.property(anyDays, anyDay, fc.integer({ min: 1, max: 5 }), (list, time, steps) => {
-      const after = list.filter(each => each > time)
-      const before = list.filter(each => each < time)
+      const after = list.filter(candidate => candidate > time)
+      const before = list.filter(candidate => candidate < time)
       assert.equal(stepFrom(list, time, steps), after.length ? after[Math.min(steps, after.length) - 1] : time)
       assert.equal(stepFrom(list, time, -steps), before.length ? before[Math.max(before.length - steps, 0)] : time)
-      assert.equal(indexAsOf(list, time), list.findLastIndex(each => each <= time))
+      assert.equal(indexAsOf(list, time), list.findLastIndex(candidate => candidate <= time))
     }))
   })
 
@@ -281,20 +281,20 @@ describe('the ticks of the timeline', () => {
   })
 
   it('ascend, have correct labels and never overlap for random spans, widths and zones', () => {
-    const any = fc.record({
+    const randomAxis = fc.record({
       from: fc.integer({ min: Date.parse('1800-01-01'), max: Date.parse('2090-01-01') }),
       length: fc.double({ min: Math.log(30e3), max: Math.log(9e12), noNaN: true }).map(Math.exp),
       width: fc.integer({ min: 250, max: 2000 }),
       zone: fc.constantFrom(...ZONES)
     })
     const measure = text => text.length * 6.7
-    fc.assert(fc.property(any, ({ from, length, width, zone }) => {
+    fc.assert(fc.property(randomAxis, ({ from, length, width, zone }) => {
       const axis = axisOf({ from, to: from + length }, width, 12)
-      const { ticks: found, context } = ticksOf(axis, zoneOf(zone), { measure })
-      assert.ok(found.length < width / 4, `${found.length} ticks`)
+      const { ticks: drawnTicks, context } = ticksOf(axis, zoneOf(zone), { measure })
+      assert.ok(drawnTicks.length < width / 4, `${drawnTicks.length} ticks`)
       let end = context ? measure(context) + 5 : -Infinity
       let last = -Infinity
-      for (const { ms, x, label } of found) {
+      for (const { ms, x, label } of drawnTicks) {
         assert.ok(ms > last, 'ascending')
         last = ms
         if (!label) continue
@@ -307,7 +307,7 @@ describe('the ticks of the timeline', () => {
         const year = /\d{4}/.exec(label)
         if (year) assert.ok(wall.startsWith(year[0]))
       }
-      assert.ok(found.some(tick => tick.label) || context || width < 300, 'something is written')
+      assert.ok(drawnTicks.some(tick => tick.label) || context || width < 300, 'something is written')
     }), { numRuns: 200 })
   })
 })
@@ -319,8 +319,8 @@ describe('time zones', () => {
     }), fc.constantFrom(...ZONES), (seconds, name) => {
       const zone = zoneOf(name)
       const ms = seconds * 1000
-      const back = zone.instant(zone.civil(ms))
-      assert.equal(zone.civil(back), zone.civil(ms))
+      const instant = zone.instant(zone.civil(ms))
+      assert.equal(zone.civil(instant), zone.civil(ms))
     }))
   })
 

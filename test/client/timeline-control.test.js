@@ -1,5 +1,6 @@
 /* global L, PointerEvent, document, plain, counted, getComputedStyle, requestAnimationFrame -- of the page */
 /* global map, clock, layer, control, said, tilecouch -- of the page */
+// Tests the elements, texts and pointer input of the timeline in a browser.
 import assert from 'node:assert/strict'
 import { screens } from '../viewer/browser.js'
 import { at, drag, onControls, settled, spot } from '../support/client/controls.js'
@@ -35,7 +36,7 @@ describe('the timeline on a map', function () {
 
   it('removes its elements, styles and listeners when it or its map is removed', async () => {
     const page = await visit(DAY)
-    const counts = () => page.evaluate(() => [clock, layer, map, control.player].map(each => tilecouch.listeners(each)))
+    const counts = () => page.evaluate(() => [clock, layer, map, control.player].map(part => tilecouch.listeners(part)))
     const html = () => page.evaluate(() => [
       map.getContainer().className, map.getContainer().getAttribute('style'), map._controlContainer.childElementCount
     ])
@@ -78,18 +79,18 @@ describe('the timeline on a map', function () {
 
   it('is available as an element that works without a map', async () => {
     const page = await visit(DAY)
-    const made = await page.evaluate(() => {
+    const result = await page.evaluate(() => {
       control.remove()
       const place = Object.assign(document.createElement('div'), { id: 'place' })
       place.style.cssText = 'position: absolute; left: 100px; top: 10px; width: 600px; height: 200px; z-index: 5000'
       document.body.append(place)
-      const counted = [clock, layer].map(each => tilecouch.listeners(each)).join()
+      const counted = [clock, layer].map(part => tilecouch.listeners(part)).join()
       const plain = new tilecouch.Timeline({ history: layer }, { timeZone: 'Asia/Tokyo' })
         .appendTo(place).setRange({ from: '2024', to: '2025' })
       Object.assign(globalThis, { plain, counted, control: plain })
       return [plain.element.parentElement === place, plain.clock === clock, plain.layers.length, plain.getRange()?.from]
     })
-    assert.deepEqual(made, [true, true, 1, '2024-01-01T00:00:00Z'])
+    assert.deepEqual(result, [true, true, 1, '2024-01-01T00:00:00Z'])
     assert.equal(await text(page, 'time'), '20 Jun 2024, 10:00 GMT+9')
     const { x, y } = await spot(page, hour(14))
     await page.mouse.click(x, y)
@@ -100,7 +101,7 @@ describe('the timeline on a map', function () {
         () => [place.className, place.style.getPropertyValue('--tilecouch-dock-top'), place.childElementCount]
       const open = plain.dock(place, { edge: 'top' }) === plain && state()
       plain.remove().remove()
-      return { open, shut: state(), left: [clock, layer].map(each => tilecouch.listeners(each)).join() === counted }
+      return { open, shut: state(), left: [clock, layer].map(part => tilecouch.listeners(part)).join() === counted }
     })
     assert.match(docked.open[1], /^[1-9]\d+px$/)
     assert.deepEqual(docked, { open: ['tilecouch-docked-top', docked.open[1], 1], shut: ['', '', 0], left: true })
@@ -218,8 +219,8 @@ describe('the timeline on a map', function () {
   })
 
   it('has no axis and no buttons while the layer has only one time', async () => {
-    const only = { times: [[hour(1), 12]], time: null }
-    const page = await visit(only)
+    const onlyTime = { times: [[hour(1), 12]], time: null }
+    const page = await visit(onlyTime)
     assert.deepEqual([await text(page, 'time'), await text(page, 'detail')],
       ['20 Jun 2024, 01:00 UTC', 'The only time of this layer'])
     for (const part of ['axis', 'transport']) {
@@ -251,7 +252,7 @@ describe('the timeline on a map', function () {
         .filter(([title]) => !/axis|range/i.test(String(title))))
     const before = await boxes()
     for (const time of [null, hour(14), '2024-06-20T10:59:59Z']) {
-      await page.evaluate(each => clock.setTime(each), time)
+      await page.evaluate(newTime => clock.setTime(newTime), time)
       await settled(page)
       assert.deepEqual(await boxes(), before)
     }
@@ -273,17 +274,17 @@ describe('the timeline on a map', function () {
 
   it('can switch to other layers on another clock', async () => {
     const page = await visit(DAY)
-    const found = await page.evaluate(() => {
-      const other = tilecouch.clock({ time: '2001-02-03T00:00:00Z' })
-      const next = tilecouch.fakeLayer(
-        { clock: other, changes: [{ time: '2001-02-03T00:00:00Z', tiles: 5, bytes: 1 }] }
+    const texts = await page.evaluate(() => {
+      const otherClock = tilecouch.clock({ time: '2001-02-03T00:00:00Z' })
+      const nextLayer = tilecouch.fakeLayer(
+        { clock: otherClock, changes: [{ time: '2001-02-03T00:00:00Z', tiles: 5, bytes: 1 }] }
       ).addTo(map)
-      control.setLayers(next).render()
+      control.setLayers(nextLayer).render()
       return [document.querySelector('.tilecouch-timeline-time').textContent,
         document.querySelector('.tilecouch-timeline-detail').textContent, tilecouch.listeners(clock)]
     })
     assert.deepEqual(
-      found,
+      texts,
       ['3 Feb 2001', '5 tiles changed here', 2],
       'only the old layer and the test still listen to the old clock'
     )

@@ -1,11 +1,12 @@
 /* global document, innerWidth, KeyboardEvent, map, clock, layer, control, said -- of the page */
+// Tests the timeline in a browser: keyboard, screen reader, playback, and its axis.
 import assert from 'node:assert/strict'
 import { screens } from '../viewer/browser.js'
 import { at, drag, onControls, settled, spot } from '../support/client/controls.js'
 
 const day = number => new Date(Date.UTC(2020, 0, number)).toISOString().slice(0, 19) + 'Z'
 /** @type {Array<[string, number]>} */
-const TIMES = Array.from({ length: 100 }, (_, i) => [day(1 + i * 10), 1 + i % 7])
+const TIMES = Array.from({ length: 100 }, (_, index) => [day(1 + index * 10), 1 + index % 7])
 const YEARS = { times: TIMES, time: day(101) }
 
 const span = page => page.evaluate(() => control.state.span)
@@ -19,13 +20,13 @@ describe('the timeline with keyboard and screen reader', function () {
   it('steps with the arrows, by tens with the page keys, to the ends, and plays with the space bar', async () => {
     const page = await visit(YEARS)
     await thumb(page).focus()
-    const found = []
+    const times = []
     for (const key of ['ArrowRight', 'ArrowUp', 'ArrowLeft', 'PageUp',
       'PageDown', 'End', 'ArrowRight', 'Home', 'ArrowDown']) {
       await page.keyboard.press(key)
-      found.push(await at(page))
+      times.push(await at(page))
     }
-    assert.deepEqual(found, [111, 121, 111, 211, 111, 991, 991, 1, 1].map(day))
+    assert.deepEqual(times, [111, 121, 111, 211, 111, 991, 991, 1, 1].map(day))
     await page.keyboard.press(' ')
     assert.equal(await page.evaluate(() => control.player.isPlaying()), true)
     await page.keyboard.press('ArrowRight')
@@ -63,7 +64,7 @@ describe('the timeline with keyboard and screen reader', function () {
     const after = await range(page)
     assert.equal(Date.parse(after.from) - Date.parse(before.from), 10 * 864e5)
     assert.equal(Date.parse(after.to) - Date.parse(before.to), -100 * 864e5)
-    for (let i = 0; i < 20; i++) await page.keyboard.press('PageDown')
+    for (let turn = 0; turn < 20; turn++) await page.keyboard.press('PageDown')
     assert.ok((await range(page)).to >= after.from, 'the ends do not pass each other')
     await page.getByRole('button', { name: 'Clear the range' }).focus()
     await page.keyboard.press('Enter')
@@ -91,8 +92,8 @@ describe('the timeline with keyboard and screen reader', function () {
       }
     })
     const after = await range(page)
-    const moved = end => (Date.parse(after[end]) - Date.parse(before[end])) / 864e5
-    assert.deepEqual([moved('from'), moved('to')], [10, -10])
+    const movedDays = end => (Date.parse(after[end]) - Date.parse(before[end])) / 864e5
+    assert.deepEqual([movedDays('from'), movedDays('to')], [10, -10])
   })
 })
 
@@ -149,10 +150,10 @@ describe('the timeline as a player', function () {
     await page.waitForFunction(from => clock.getTime() > from, day(401))
     await page.getByRole('button', { name: 'Pause' }).click()
     await settled(page)
-    const shown = await span(page)
+    const shownSpan = await span(page)
     const time = Date.parse(await at(page))
-    assert.ok(time >= shown.from && time <= shown.to)
-    assert.ok(Math.abs(shown.to - shown.from - 92 * 864e5) < 1000, 'as close as before')
+    assert.ok(time >= shownSpan.from && time <= shownSpan.to)
+    assert.ok(Math.abs(shownSpan.to - shownSpan.from - 92 * 864e5) < 1000, 'as close as before')
   })
 })
 
@@ -177,16 +178,16 @@ describe('the axis of the timeline on a page', function () {
   it('zooms around the pointer, moves by a drag of its ticks, and shows everything with key 0', async () => {
     const page = await visit(YEARS)
     const { x: middle, y, strip } = await spot(page, day(301))
-    const x = Math.round(middle) // as mice are
-    const under = () => page.evaluate(each =>
-      control.state.axis.ms(each - document.querySelector('.tilecouch-timeline-axis').getBoundingClientRect().left), x)
+    const x = Math.round(middle) // the mouse is on a whole pixel
+    const timeUnderPointer = () => page.evaluate(place =>
+      control.state.axis.ms(place - document.querySelector('.tilecouch-timeline-axis').getBoundingClientRect().left), x)
     const wide = await span(page)
-    const time = await under()
+    const time = await timeUnderPointer()
     await page.mouse.move(x, y)
-    for (let i = 0; i < 4; i++) await page.mouse.wheel(0, -200)
+    for (let turn = 0; turn < 4; turn++) await page.mouse.wheel(0, -200)
     await page.waitForFunction(length => control.state.span.to - control.state.span.from < length / 8,
       wide.to - wide.from)
-    assert.ok(Math.abs(await under() - time) < 1000, 'what is under the pointer stays there')
+    assert.ok(Math.abs(await timeUnderPointer() - time) < 1000, 'what is under the pointer stays there')
     assert.equal(await page.evaluate(() => map.getZoom()), 3)
     const before = await span(page)
     await drag(page, [x, strip], [x - 100, strip])
@@ -203,17 +204,17 @@ describe('the axis of the timeline on a page', function () {
     const page = await visit({ ...YEARS, options: { range: { from: day(201), to: day(301) } } })
     await page.getByRole('button', { name: 'Zoom to the range' }).click()
     await settled(page)
-    const shown = await span(page)
-    assert.ok(shown.from < Date.parse(day(201)) && shown.from > Date.parse(day(181)) &&
-      shown.to > Date.parse(day(301)) && shown.to < Date.parse(day(321)))
+    const shownSpan = await span(page)
+    assert.ok(shownSpan.from < Date.parse(day(201)) && shownSpan.from > Date.parse(day(181)) &&
+      shownSpan.to > Date.parse(day(301)) && shownSpan.to < Date.parse(day(321)))
   })
 
   it('writes labels that do not overlap at any zoom', async () => {
     const page = await visit(YEARS)
     for (const hours of [30000, 8000, 2000, 600, 200, 48, 7, 1, 0.02]) {
-      await page.evaluate(each => {
+      await page.evaluate(length => {
         const middle = Date.UTC(2021, 0, 1)
-        control.setSpan({ from: middle - each * 18e5, to: middle + each * 18e5 }).render()
+        control.setSpan({ from: middle - length * 18e5, to: middle + length * 18e5 }).render()
       }, hours)
       const gaps = await page.evaluate(() => {
         const boxes = [...document.querySelectorAll('.tilecouch-labels text')].map(node => node.getBoundingClientRect())
@@ -243,21 +244,21 @@ describe('the axis of the timeline on a page', function () {
     const wide = await span(page)
     const session = await page.context().newCDPSession(page)
     const fingers = (type, ...xs) => session.send('Input.dispatchTouchEvent',
-      { type, touchPoints: xs.map((each, id) => ({ x: each, y, id })) })
+      { type, touchPoints: xs.map((fingerX, id) => ({ x: fingerX, y, id })) })
     await fingers('touchStart', 100)
     await fingers('touchStart', 100, 160)
     await fingers('touchMove', 80, 180)
     await fingers('touchMove', 60, 200)
     await fingers('touchEnd')
     await settled(page)
-    const close = await span(page)
-    assert.ok(close.to - close.from < (wide.to - wide.from) / 2, 'spread fingers zoom in')
+    const zoomed = await span(page)
+    assert.ok(zoomed.to - zoomed.from < (wide.to - wide.from) / 2, 'spread fingers zoom in')
     assert.equal(await at(page), day(501), 'and do not move the time')
     assert.equal(await page.evaluate(() => map.getZoom()), 3)
   })
 
   it('draws thousands of changes as bars that can be told apart', async () => {
-    const times = Array.from({ length: 5000 }, (_, i) => [day(1 + i), 1 + i % 500])
+    const times = Array.from({ length: 5000 }, (_, index) => [day(1 + index), 1 + index % 500])
     const page = await visit({ times, time: day(2501) })
     const bars = await page.evaluate(() => [
       'later', 'past', 'current'

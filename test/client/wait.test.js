@@ -1,3 +1,4 @@
+// Tests waiting, retries, the health of a store, the feed of a layer, and the options of Leaflet layers.
 import assert from 'node:assert/strict'
 import { StoreHealth, followLayer } from '../../client/source/follow.js'
 import { afterFree, backoff, retry, wait } from '../../client/source/wait.js'
@@ -17,11 +18,11 @@ describe('waiting', () => {
 
   it('lets a busy page read an answer before the answer counts as late', async () => {
     const order = []
-    const late = new Promise(resolve => afterFree(60, () => resolve(order.push('late'))))
+    const lateTask = new Promise(resolve => afterFree(60, () => resolve(order.push('late'))))
     const end = performance.now() + 100
     while (performance.now() < end); // busy
     setImmediate(() => order.push('answer'))
-    await late
+    await lateTask
     assert.deepEqual(order, ['answer', 'late'])
     const stop = afterFree(1, () => order.push('never'))
     stop()
@@ -32,7 +33,7 @@ describe('waiting', () => {
   it('doubles with each attempt up to a limit, plus or minus a quarter', () => {
     for (let attempt = 0; attempt < 40; attempt++) {
       const middle = Math.min(30000, 500 * 2 ** attempt)
-      for (let time = 0; time < 20; time++) {
+      for (let round = 0; round < 20; round++) {
         const milliseconds = backoff(attempt)
         assert.ok(milliseconds >= middle * 0.75 && milliseconds <= middle * 1.25)
       }
@@ -41,34 +42,34 @@ describe('waiting', () => {
   })
 
   it('repeats a task until it succeeds, and reports each failure', async () => {
-    const said = []
-    let times = 0
-    const task = async () => { if (times++ < 1) throw failure('A'); return 7 }
+    const reports = []
+    let attempts = 0
+    const task = async () => { if (attempts++ < 1) throw failure('A'); return 7 }
     const { signal } = new AbortController()
-    const options = { signal, onError: ({ code }) => said.push(code), onDone: () => said.push('done') }
+    const options = { signal, onError: ({ code }) => reports.push(code), onDone: () => reports.push('done') }
     assert.equal(await retry(task, options), 7)
-    assert.deepEqual(said, ['A', 'done'])
+    assert.deepEqual(reports, ['A', 'done'])
   })
 
   it('reports nothing after its signal aborted', async () => {
     const stop = new AbortController()
-    const said = []
-    const options = { signal: stop.signal, onError: () => said.push('error'), onDone: () => said.push('done') }
+    const reports = []
+    const options = { signal: stop.signal, onError: () => reports.push('error'), onDone: () => reports.push('done') }
     const [working, failing] =
       [retry(async () => { stop.abort() }, options), retry(async () => { await null; throw failure('A') }, options)]
     await assert.rejects(working, { name: 'AbortError' })
     await assert.rejects(failing, { name: 'AbortError' })
-    await assert.rejects(retry(async () => said.push('begun'), options), { name: 'AbortError' })
-    assert.deepEqual(said, [])
+    await assert.rejects(retry(async () => reports.push('begun'), options), { name: 'AbortError' })
+    assert.deepEqual(reports, [])
   })
 })
 
 describe('the health of a store', () => {
-  const healthOf = said => new StoreHealth({ onError: ({ code }) => said.push(code), onBack: () => said.push('back') })
+  const healthOf = log => new StoreHealth({ onError: ({ code }) => log.push(code), onBack: () => log.push('back') })
 
   it('is reported once for the same fault of several parts, and is good when all have recovered', () => {
-    const said = []
-    const health = healthOf(said)
+    const reports = []
+    const health = healthOf(reports)
     health.ok('index')
     health.fail('index', failure('A'))
     health.fail('tiles', failure('A'))
@@ -76,34 +77,34 @@ describe('the health of a store', () => {
     assert.equal(health.isGood, false)
     health.ok('index')
     health.ok('index')
-    assert.deepEqual(said, ['A'])
+    assert.deepEqual(reports, ['A'])
     health.ok('tiles')
-    assert.deepEqual(said, ['A', 'back'])
+    assert.deepEqual(reports, ['A', 'back'])
     assert.equal(health.isGood, true)
     health.fail('index', failure('A'))
-    assert.deepEqual(said, ['A', 'back', 'A'])
+    assert.deepEqual(reports, ['A', 'back', 'A'])
   })
 
   it('is reported again when the fault changes', () => {
-    const said = []
-    const health = healthOf(said)
+    const reports = []
+    const health = healthOf(reports)
     health.fail('index', failure('A'))
     health.fail('index', failure('B'))
     health.fail('layer', failure('A'))
-    assert.deepEqual(said, ['A', 'B', 'A'])
+    assert.deepEqual(reports, ['A', 'B', 'A'])
   })
 })
 
 describe('following a feed', () => {
   it('waits for changes, but asks without waiting after a failure', async () => {
     const stop = new AbortController()
-    const said = []
+    const reports = []
     const tile = { z: 1, x: 1, y: 1, rev: '1-a', deleted: false }
     const answers = [{ since: '5', tiles: [tile], layer: true }, { since: '6', tiles: [], layer: false },
       failure('UNREACHABLE'), { since: '7', tiles: [], layer: false }, { since: '8', tiles: [tile], layer: false }]
     const source = {
       changes: async (layer, since, signal, options) => {
-        said.push([since, options.wait, options.past])
+        reports.push([since, options.wait, options.past])
         const answer = answers.shift()
         if (!answers.length) stop.abort()
         if (answer instanceof Error) throw answer
@@ -111,11 +112,11 @@ describe('following a feed', () => {
       }
     }
     await followLayer(source, 'a', {
-      signal: stop.signal, past: true, onStart: () => said.push('start'),
-      onChanges: ({ tiles }) => said.push(`${tiles.length} tiles`),
-      onError: error => said.push(error.message), onBack: () => said.push('back')
+      signal: stop.signal, past: true, onStart: () => reports.push('start'),
+      onChanges: ({ tiles }) => reports.push(`${tiles.length} tiles`),
+      onError: error => reports.push(error.message), onBack: () => reports.push('back')
     })
-    assert.deepEqual(said, [
+    assert.deepEqual(reports, [
       ['now', false, true], 'back', 'start', '1 tiles',
       ['5', true, true], 'back',
       ['6', true, true], 'UNREACHABLE', ['6', false, true], 'back',

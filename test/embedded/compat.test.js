@@ -1,5 +1,5 @@
-// One contract, two servers: what the project asks of CouchDB, asked of the embedded store and of a real CouchDB
-// (COUCHDB_URL). Where they differ, CouchDB is right and the embedded store wrong.
+// The contract that this project expects of CouchDB, tested on the embedded store and on a real CouchDB (COUCHDB_URL).
+// If they differ, the embedded store is wrong.
 import { targets } from './harness.js'
 import { attachments } from './compat/attachments.js'
 import { bulk } from './compat/bulk.js'

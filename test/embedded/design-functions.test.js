@@ -1,5 +1,5 @@
-// Design functions are whoever's who may write a design document: they reach neither the machine nor each other, and
-// what they take too much of ends their own call.
+// Every user who may write design documents can supply design functions. They reach neither the machine nor each
+// other. A function that takes too much time or memory ends only its own call.
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import net from 'node:net'
@@ -9,8 +9,8 @@ import { answered, clientFor, startInTmp, useServer } from './harness.js'
 
 const SECRET = 'a-secret-of-the-environment'
 
-// Each gives what it got hold of to `take`, which looks whether it leads out. Ways that were found out of node's vm,
-// and others.
+// Each passes the values that it reaches to `take`, which tries to leave the sandbox with them. They include known
+// escapes from node:vm.
 const escapes = {
   'the constructor of this': 'take(this.constructor && this.constructor.constructor)',
   'the constructor of an argument': 'take(arguments[0] && arguments[0].constructor.constructor); take(arguments[1] ' +
@@ -112,7 +112,7 @@ const take = port => `
 
 describe('design functions of the embedded store', function () {
   this.timeout(30000)
-  let dir, listening, connections
+  let dir, listener, connections
   const { client } = useServer({
     options: { designTimeout: 500 },
     async fill (ask) {
@@ -125,13 +125,13 @@ describe('design functions of the embedded store', function () {
     dir = mkdtempSync(join(tmpdir(), 'emb-escape-'))
     process.env.TILECOUCH_TEST_SECRET = SECRET
     connections = 0
-    listening = net.createServer(socket => { connections++; socket.destroy() }).listen(0, '127.0.0.1')
-    await new Promise(resolve => listening.once('listening', resolve))
+    listener = net.createServer(socket => { connections++; socket.destroy() }).listen(0, '127.0.0.1')
+    await new Promise(resolve => listener.once('listening', resolve))
   })
 
   after(async () => {
     delete process.env.TILECOUCH_TEST_SECRET
-    await new Promise(resolve => listening.close(resolve))
+    await new Promise(resolve => listener.close(resolve))
     rmSync(dir, { recursive: true })
   })
 
@@ -139,7 +139,7 @@ describe('design functions of the embedded store', function () {
 
   let count = 0
 
-  /** Writes a design document; resolves with a path below it. */
+  /** Writes a design document and returns its path. */
   async function design (fields) {
     const path = `/db/_design/d${count++}`
     await answered(201, client('PUT', path, { shows: { ok: '(function () { return "ok" })' }, ...fields }))
@@ -149,7 +149,7 @@ describe('design functions of the embedded store', function () {
   for (const [name, code] of Object.entries(escapes)) it(`do not escape the sandbox through ${name}`, async () => {
     const file = join(dir, `out${count}`)
     const body =
-      `${take(listening.address().port).replace('%FILE%', file)}\n;(function () { ${code} }).apply(this, arguments)`
+      `${take(listener.address().port).replace('%FILE%', file)}\n;(function () { ${code} }).apply(this, arguments)`
     const show = `(function (doc, req) { ${body}; return JSON.stringify(loot) })`
     const returned =
       `(function (doc, req) { ${body.replace(/\(function \(\) \{ (?=[^]*apply)/, 'return (function () { ')} })`
@@ -213,7 +213,7 @@ describe('design functions of the embedded store', function () {
   })
 
   it('block no other requests while they run, not even calls of functions of another database', async () => {
-    const patient = await startInTmp() // five seconds are time enough for the others on a busy machine
+    const patient = await startInTmp() // five seconds suffice for the other requests, also on a busy machine
     const ask = clientFor(patient.url)
     const designs = {
       one: { shows: { endless: '(function () { for (;;) {} })' } },
@@ -249,7 +249,7 @@ describe('design functions of the embedded store', function () {
   })
 
   it('validate and index a batch of documents of two megabytes each', async () => {
-    const patient = await startInTmp() // two megabytes take a busy machine longer than the others may
+    const patient = await startInTmp() // two megabytes take longer than 500 ms on a busy machine
     const ask = clientFor(patient.url)
     await ask('PUT', '/large')
     await ask('PUT', '/large/_design/d',

@@ -1,5 +1,5 @@
-// A few hundred hostile requests, the same ones every time. Each must be answered, none may end the process or
-// leave it deaf, and what is stored must still be there afterwards.
+// Hostile requests to the embedded server, the same ones in every run. The server answers each of them and keeps
+// running, and stored documents stay intact.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -81,8 +81,8 @@ const ddoc = {
 
 describe('the embedded server under hostile requests', function () {
   this.timeout(60000)
-  const stray = []
-  const note = error => stray.push(error)
+  const rejections = []
+  const recordRejection = error => rejections.push(error)
   const { client, server } = useServer({
     options: { designTimeout: 500 },
     async fill (send) {
@@ -94,15 +94,15 @@ describe('the embedded server under hostile requests', function () {
       }
     }
   })
-  before(() => process.on('unhandledRejection', note))
-  after(() => process.off('unhandledRejection', note))
+  before(() => process.on('unhandledRejection', recordRejection))
+  after(() => process.off('unhandledRejection', recordRejection))
 
   afterEach(async () => {
     assert.equal((await client('GET', '/db/kept/tile')).text, 'abc')
-    assert.deepEqual(stray.map(String), [])
+    assert.deepEqual(rejections.map(String), [])
   })
 
-  /** Sends one request of its own connection; resolves with the status, whatever becomes of it. */
+  /** Sends a request on its own connection. Returns status 0 if the connection fails. */
   async function ask (method, path, body, headers) {
     const answer = await Promise.race([
       client(method, path, body, { Connection: 'close', ...headers })
@@ -120,7 +120,7 @@ describe('the embedded server under hostile requests', function () {
     for (let i = 0; i < 1200; i++) {
       const method = pick(methods)
       const path = pick(paths)
-      if (path === '' && method === 'DELETE') continue // that one would just work
+      if (path === '' && method === 'DELETE') continue // a valid request: it would delete the database
       if (path === '_security' && method === 'PUT') continue
       const query =
         Array.from({ length: Math.floor(next() * 4) }, () => `${pick(names)}=${encodeURIComponent(pick(values))}`)
@@ -185,10 +185,10 @@ describe('the embedded server under hostile requests', function () {
       const writes = Array.from({ length: 8 }, (_, n) => ask('PUT', `/shortlived/d${n}`, '{}'))
       const reads =
         [ask('GET', '/shortlived/_changes?feed=longpoll&since=now&timeout=500'), ask('GET', '/shortlived/_all_docs')]
-      const removed = ask('DELETE', '/shortlived')
-      const again = ask('PUT', '/shortlived')
-      assert.equal((await removed).status, 200)
-      for (const { status, text } of await Promise.all([...writes, ...reads, again])) {
+      const deletion = ask('DELETE', '/shortlived')
+      const recreation = ask('PUT', '/shortlived')
+      assert.equal((await deletion).status, 200)
+      for (const { status, text } of await Promise.all([...writes, ...reads, recreation])) {
         assert.ok(status >= 200 && status < 600, `${status} ${text}`)
       }
       await ask('DELETE', '/shortlived')

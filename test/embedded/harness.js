@@ -1,4 +1,4 @@
-// Targets for the contract: the embedded store always, and a real CouchDB when COUCHDB_URL names one.
+// Servers and clients for the tests of the embedded store. The contract also runs on the CouchDB of COUCHDB_URL.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -25,21 +25,21 @@ export async function startInTmp (options = {}) {
  * @param {{options?: Record<string, any>, fill?: (client: ReturnType<typeof clientFor>) => Promise<any>}} [setup]
  */
 export function useServer ({ options = {}, fill = async () => {} } = {}) {
-  const own = {}
+  const running = {}
   before(async () => {
-    own.server = await startInTmp(options)
-    own.client = clientFor(own.server.url)
-    await fill(own.client)
+    running.server = await startInTmp(options)
+    running.client = clientFor(running.server.url)
+    await fill(running.client)
   })
   after(async () => {
-    own.client.end()
-    await own.server.stop()
+    running.client.end()
+    await running.server.stop()
   })
-  return { server: () => own.server, client: (...asked) => own.client(...asked) }
+  return { server: () => running.server, client: (...args) => running.client(...args) }
 }
 
 /**
- * A client that shows everything: raw paths go out as they are, bodies come back as bytes, text and JSON.
+ * Makes a client that sends paths unchanged and returns bodies as bytes, text and JSON.
  * @param {string} base URL, with name and password or without
  */
 export function clientFor (base) {
@@ -58,11 +58,15 @@ export function clientFor (base) {
       res.on('data', chunk => chunks.push(chunk))
       res.on('error', reject)
       res.on('end', () => {
-        const all = Buffer.concat(chunks)
-        const text = all.toString()
-        resolve(
-          { status: res.statusCode, headers: res.headers, bytes: all, text, get json () { return JSON.parse(text) } }
-        )
+        const content = Buffer.concat(chunks)
+        const text = content.toString()
+        resolve({
+          status: res.statusCode,
+          headers: res.headers,
+          bytes: content,
+          text,
+          get json () { return JSON.parse(text) }
+        })
       })
     })
     req.on('error', reject)
@@ -73,13 +77,13 @@ export function clientFor (base) {
   return request
 }
 
-const unique = () => `emb_test_${randomBytes(6).toString('hex')}`
+const uniqueName = () => `emb_test_${randomBytes(6).toString('hex')}`
 
 const withUser = (url, name, password) => Object.assign(new URL(url), { username: name, password }).href
 
-/** What a suite needs to know of a server: admin, anonymous and writer clients, and names of its own. */
+/** Starts an embedded store, with clients of its admin, of anonymous users and of a writer, and unique names. */
 async function embeddedTarget () {
-  const writer = unique()
+  const writer = uniqueName()
   const server = await startInTmp(
     { admins: { admin: 'secret' }, users: { [writer]: { password: 'w', roles: ['tilecouch-writer'] } } }
   )
@@ -87,28 +91,28 @@ async function embeddedTarget () {
     admin: clientFor(withUser(server.url, 'admin', 'secret')), anonymous: clientFor(server.url),
     writer: clientFor(withUser(server.url, writer, 'w')), wrong: clientFor(withUser(server.url, 'admin', 'nope'))
   }
-  return { embedded: true, unique, writerName: writer, ...clients, async stop () {
+  return { embedded: true, unique: uniqueName, writerName: writer, ...clients, async stop () {
     for (const client of Object.values(clients)) client.end(); await server.stop()
   } }
 }
 
 async function couchTarget (url) {
-  const writer = unique()
+  const writer = uniqueName()
   const user = `/_users/org.couchdb.user:${writer}`
   const { origin } = new URL(url)
   const clients = {
     admin: clientFor(url), anonymous: clientFor(origin), writer: clientFor(withUser(origin, writer, 'w')),
     wrong: clientFor(withUser(origin, 'admin', 'nope'))
   }
-  const made =
+  const created =
     await clients.admin('PUT', user, { name: writer, password: 'w', roles: ['tilecouch-writer'], type: 'user' })
   return {
     embedded: false,
-    unique,
+    unique: uniqueName,
     writerName: writer,
     ...clients,
     async stop () {
-      await clients.admin('DELETE', `${user}?rev=${made.json.rev}`)
+      await clients.admin('DELETE', `${user}?rev=${created.json.rev}`)
       for (const client of Object.values(clients)) client.end()
     }
   }
@@ -121,10 +125,10 @@ export const targets = [
 
 /**
  * Checks the status of an answer, and the code of its error.
- * @param {number} status @param {Promise<any>} asked @param {string} [error]
+ * @param {number} status @param {Promise<any>} request @param {string} [error]
  */
-export async function answered (status, asked, error) {
-  const answer = await asked
+export async function answered (status, request, error) {
+  const answer = await request
   assert.equal(answer.status, status, answer.text)
   if (error) assert.equal(answer.json.error, error)
   return answer
@@ -134,8 +138,8 @@ export async function answered (status, asked, error) {
 export function freshDatabase (target, { open = false } = {}) {
   const db = {
     path: '',
-    /** A request below it, of an admin. */
-    admin: (method, path, ...rest) => target().admin(method, db.path + path, ...rest)
+    /** Sends a request of an admin for a path in this database. */
+    admin: (method, path, ...args) => target().admin(method, db.path + path, ...args)
   }
   before(async () => {
     db.path = `/${target().unique()}`

@@ -1,5 +1,5 @@
-// What a request may bring to the embedded store: levels and bytes of JSON, bytes of what was compressed, and
-// selectors, none of which takes the server's one thread for long.
+// The limits of requests to the embedded store: depth and size of JSON, size of unpacked bodies, and selectors. No
+// request blocks the only thread of the server for long.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,14 +13,14 @@ import { TIME_FACTOR } from '../../bench/wait.js'
 import { compileSelector, pickFitting } from '../../server/embedded/selector.js'
 import { useServer } from './harness.js'
 
-const within = (levels, open = '[', close = ']', core = '') => open.repeat(levels) + core + close.repeat(levels)
+const nested = (levels, open = '[', close = ']', core = '') => open.repeat(levels) + core + close.repeat(levels)
 
 describe('the embedded store with oversized requests', function () {
   this.timeout(30000)
-  const stray = []
-  const note = error => stray.push(error)
-  before(() => process.on('uncaughtException', note))
-  after(() => process.off('uncaughtException', note))
+  const uncaught = []
+  const recordError = error => uncaught.push(error)
+  before(() => process.on('uncaughtException', recordError))
+  after(() => process.off('uncaughtException', recordError))
   const { client, server } = useServer({ fill: async ask => {
     await ask('PUT', '/db')
     await ask('PUT', '/db/_design/d', {
@@ -32,9 +32,9 @@ describe('the embedded store with oversized requests', function () {
   } })
 
   it('accepts JSON of 200 levels, and refuses deeper JSON in every request', async () => {
-    for (const deep of [within(5000), within(5000, '{"a":', '}', '1'), within(100000)]) {
+    for (const deep of [nested(5000), nested(5000, '{"a":', '}', '1'), nested(100000)]) {
       const doc = `{"a":${deep}}`
-      const wholly = [
+      const requests = [
         ['PUT', '/db/_local/z', doc], ['PUT', '/db/x', doc], ['POST', '/db', doc],
         ['POST', '/db/_bulk_docs', `{"docs":[${doc}]}`], ['PUT', '/db/_security', doc],
         ['POST', '/db/_changes?filter=_selector', `{"selector":${doc}}`],
@@ -49,24 +49,24 @@ describe('the embedded store with oversized requests', function () {
         ['PUT', '/db/m', `--x\r\nContent-Type: application/json\r\n\r\n${doc}\r\n--x--`,
           { 'Content-Type': 'multipart/related; boundary=x' }]
       ]
-      for (const [method, path, body, headers] of wholly) {
+      for (const [method, path, body, headers] of requests) {
         const { status, text } = await client(method, path, body, headers)
         assert.equal(status, 400, `${method} ${path}: ${text}`)
       }
     }
-    const key = within(5000)
+    const key = nested(5000)
     for (const path of [`_all_docs?key=${key}`, `_all_docs?keys=${key}`, `_design/d/_view/v?startkey=${key}`,
       `_changes?filter=_doc_ids&doc_ids=${key}`, `_design/d?open_revs=${key}`, `_design/d/_list/l/v?key=${key}`]) {
       const { status, text } =
         await client('GET', `/db/${encodeURI(path).replaceAll('%5B', '[').replaceAll('%5D', ']')}`)
       assert.equal(status, 400, `${path.slice(0, 40)}: ${text}`)
     }
-    const words = within(5000).replaceAll('[', '[\\\\\\"')
-    const fine = await client('PUT', '/db/fine', `{"a":${within(199)},"text":"${words}"}`)
-    assert.equal(fine.status, 201, 'what is in texts does not count')
+    const words = nested(5000).replaceAll('[', '[\\\\\\"')
+    const answer = await client('PUT', '/db/fine', `{"a":${nested(199)},"text":"${words}"}`)
+    assert.equal(answer.status, 201, 'what is in texts does not count')
     assert.equal((await client('GET', '/db/fine')).json.text.length, 20000)
     assert.equal((await client('GET', '/db/_all_docs?include_docs=true')).status, 200)
-    assert.deepEqual(stray, [])
+    assert.deepEqual(uncaught, [])
   })
 
   it('accepts queries up to 16 MB, writes up to 256 MB, 20,000 documents and 1,000,000 values', async () => {
@@ -87,24 +87,24 @@ describe('the embedded store with oversized requests', function () {
   })
 
   it('serves others while a replicator compares 20,000 documents', async () => {
-    const asked = Object.fromEntries(Array.from({ length: 20000 },
-      (_, at) => [`layer:10:${at}:412@2024-03-01T00:00:00Z`, ['1-0123456789abcdef0123456789abcdef']]))
+    const revisionsById = Object.fromEntries(Array.from({ length: 20000 },
+      (_, index) => [`layer:10:${index}:412@2024-03-01T00:00:00Z`, ['1-0123456789abcdef0123456789abcdef']]))
     let isOver = false
     let served = 0
-    const compared = client('POST', '/db/_revs_diff', asked).finally(() => { isOver = true })
+    const comparison = client('POST', '/db/_revs_diff', revisionsById).finally(() => { isOver = true })
     while (!isOver) {
       await client('GET', '/')
       served++
     }
-    assert.equal(Object.keys((await compared).json).length, 20000)
+    assert.equal(Object.keys((await comparison).json).length, 20000)
     assert.ok(served >= 10, `${served} requests were served meanwhile`)
   })
 
   it('returns a revision once when open_revs names it repeatedly', async () => {
     const { _rev: rev } = (await client('GET', '/db/_design/d')).json
-    const named = revs => client('GET', `/db/_design/d?open_revs=${JSON.stringify(revs).replaceAll('"', '%22')}`)
-    assert.equal((await named(Array(100).fill(rev))).json.length, 1)
-    assert.equal((await named([rev, '9-none', '9-none'])).json.length, 2)
+    const readRevs = revs => client('GET', `/db/_design/d?open_revs=${JSON.stringify(revs).replaceAll('"', '%22')}`)
+    assert.equal((await readRevs(Array(100).fill(rev))).json.length, 1)
+    assert.equal((await readRevs([rev, '9-none', '9-none'])).json.length, 2)
   })
 
   it('answers 60 pipelined requests of a connection, and closes it at 1000', async () => {
@@ -148,19 +148,19 @@ describe('the embedded store with oversized requests', function () {
 
 const LONG = 'a'.repeat(500)
 
-/** Each took seconds to years before. */
+/** Selectors that take seconds to years without protection. */
 const SLOW = [
   { text: { $regex: '^(a+)+$' } }, { text: { $regex: '^(a+)+(b|c)' } },
   { text: { $regex: '^(a|aa)+(b|c)' } }, { text: { $regex: '^.*.*.*.*.*(b|c)' } }, { text: { $regex: '(.*)*x' } },
   { $or: [{ _id: 'no' }, { $not: { text: { $not: { $regex: '^(a+)+(b|c)' } } } }] },
-  // joined, 20 to the power of 12
-  { $and: Array.from({ length: 12 }, () => ({ $or: Array.from({ length: 20 }, (_, at) => ({ n: at + 100 })) })) },
-  Object.fromEntries(Array.from({ length: 20000 }, (_, at) => [`f${at}`, at]))
+  // 20 to the power of 12 combinations when expanded
+  { $and: Array.from({ length: 12 }, () => ({ $or: Array.from({ length: 20 }, (_, index) => ({ n: index + 100 })) })) },
+  Object.fromEntries(Array.from({ length: 20000 }, (_, index) => [`f${index}`, index]))
 ]
 
 describe('a selector', () => {
   it('matches a hostile document quickly, or fails with 400', async () => {
-    const doc = { _id: 'd', text: LONG, n: 1, list: [LONG, LONG], numbers: Array.from({ length: 1000 }, (_, at) => at) }
+    const doc = { _id: 'd', text: LONG, n: 1, list: [LONG, LONG], numbers: Array.from({ length: 1000 }, (_, n) => n) }
     for (const selector of SLOW) {
       const began = performance.now()
       compileSelector(selector)(doc)
@@ -172,7 +172,7 @@ describe('a selector', () => {
 
   it('is refused with 400, quickly when it is too large, malformed or has an unsupported operator or pattern', () => {
     const [long, many] =
-      [Array(500000).fill('a').join('.'), Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`x${at}`, 1]))]
+      [Array(500000).fill('a').join('.'), Object.fromEntries(Array.from({ length: 2000 }, (_, n) => [`x${n}`, 1]))]
     for (const selector of [{ [long]: many }, { $and: Array(900000).fill({}) },
       { $or: Array(2000).fill({ [long.slice(0, 1999)]: 1 }) }]) {
       const began = performance.now()
@@ -188,19 +188,19 @@ describe('a selector', () => {
   })
 
   it('reads only own fields of a document, never inherited ones', () => {
-    const has = (text, doc) => compileSelector(JSON.parse(text))(doc)
+    const matches = (text, doc) => compileSelector(JSON.parse(text))(doc)
     for (const name of ['__proto__', 'constructor', 'toString', 'constructor.name', 'list.length', 'text.length']) {
-      assert.equal(has(`{"${name}": {"$gte": null}}`, { list: [1], text: 'x' }), false, name)
+      assert.equal(matches(`{"${name}": {"$gte": null}}`, { list: [1], text: 'x' }), false, name)
     }
-    assert.equal(has('{"__proto__": 1}', JSON.parse('{"__proto__": 1}')), true)
-    assert.equal(has('{"a\\\\.b": 1}', { 'a.b': 1 }), true)
+    assert.equal(matches('{"__proto__": 1}', JSON.parse('{"__proto__": 1}')), true)
+    assert.equal(matches('{"a\\\\.b": 1}', { 'a.b': 1 }), true)
   })
 
   it('lets other tasks run while it filters many documents', async () => {
     let turns = 0
     const timer = setInterval(() => { turns++ }, 1)
     const slow = () => { for (const until = performance.now() + 15; performance.now() < until;); return true }
-    assert.equal((await pickFitting(Array.from({ length: 10 }, (_, at) => at), slow)).length, 10)
+    assert.equal((await pickFitting(Array.from({ length: 10 }, (_, index) => index), slow)).length, 10)
     clearInterval(timer)
     assert.ok(turns >= 3, `${turns}`)
   })
@@ -209,7 +209,8 @@ describe('a selector', () => {
 describe('the embedded store, asked with hostile selectors', function () {
   this.timeout(20000)
   const docs =
-    Array.from({ length: 20 }, (_, at) => ({ _id: `d${at}`, text: LONG, n: at, list: [LONG], numbers: [1, 2] }))
+    Array.from({ length: 20 },
+      (_, index) => ({ _id: `d${index}`, text: LONG, n: index, list: [LONG], numbers: [1, 2] }))
   const { client } = useServer({
     async fill (ask) {
       await ask('PUT', '/db')
@@ -221,20 +222,20 @@ describe('the embedded store, asked with hostile selectors', function () {
     for (const selector of SLOW) {
       const began = performance.now()
       const { status, text } = await client('POST', '/db/_changes?filter=_selector', { selector })
-      const said = JSON.stringify(selector).slice(0, 100)
-      assert.equal(status, 200, `${said}: ${text}`)
-      assert.ok(performance.now() - began < 3000 * TIME_FACTOR, said)
+      const excerpt = JSON.stringify(selector).slice(0, 100)
+      assert.equal(status, 200, `${excerpt}: ${text}`)
+      assert.ok(performance.now() - began < 3000 * TIME_FACTOR, excerpt)
     }
   })
 })
 
-// Answers that are larger than the memory they are made in.
+// Answers that are larger than the memory of the process.
 
 const module = new URL('../../server/embedded/index.js', import.meta.url).href
 const DOCS = 120
 const SIZE = 150000 // bytes of an image
 const HEAP = 90 // MB
-const TOGETHER = 4
+const AT_ONCE = 4
 
 describe('the embedded store with little memory', function () {
   this.timeout(60000)
@@ -253,10 +254,11 @@ describe('the embedded store with little memory', function () {
     child.stderr.on('data', text => { errors += text })
     url = `${String((await once(child.stdout, 'data'))[0]).trim()}/db`
     await ask('PUT', '')
-    for (let at = 0; at < DOCS; at += 20) {
+    for (let start = 0; start < DOCS; start += 20) {
       const image = seed => ({ content_type: 'image/png', data: Buffer.alloc(SIZE, seed).toString('base64') })
       const docs =
-        Array.from({ length: 20 }, (_, one) => ({ _id: `d${at + one}`, _attachments: { tile: image(at + one) } }))
+        Array.from({ length: 20 },
+          (_, index) => ({ _id: `d${start + index}`, _attachments: { tile: image(start + index) } }))
       assert.equal((await ask('POST', '/_bulk_docs', { docs })).status, 201)
     }
   })
@@ -265,7 +267,7 @@ describe('the embedded store with little memory', function () {
     rmSync(dir, { recursive: true, force: true })
   })
 
-  /** Only counts what comes. @returns {Promise<{status: number | undefined, bytes: number}>} */
+  /** Counts the bytes of the answer. @returns {Promise<{status: number | undefined, bytes: number}>} */
   function ask (method, path, body) {
     return new Promise((resolve, reject) => {
       const fail = error => reject(new Error(`${path}: ${error.message} ${errors.slice(0, 300)}`))
@@ -282,7 +284,7 @@ describe('the embedded store with little memory', function () {
   }
 
   it('answers several requests for all images at once', async () => {
-    const ids = Array.from({ length: DOCS }, (_, at) => `d${at}`)
+    const ids = Array.from({ length: DOCS }, (_, index) => `d${index}`)
     const images = 'include_docs=true&attachments=true'
     for (const [method, path, body] of [
       ['GET', `/_all_docs?${images}`, undefined], ['POST', `/_all_docs?${images}`, { keys: ids }],
@@ -291,8 +293,8 @@ describe('the embedded store with little memory', function () {
       ['GET', `/_changes?${images}`, undefined], ['GET', `/_changes?${images}&descending=true`, undefined],
       ['POST', `/_changes?${images}&filter=_selector`, { selector: { _id: { $gt: null } } }]
     ]) {
-      const asked = Array.from({ length: TOGETHER }, () => ask(method, path, body))
-      for (const { status, bytes } of await Promise.all(asked)) {
+      const answers = Array.from({ length: AT_ONCE }, () => ask(method, path, body))
+      for (const { status, bytes } of await Promise.all(answers)) {
         assert.equal(status, 200, path)
         assert.ok(bytes > DOCS * SIZE * 4 / 3, `${path}: ${bytes} bytes`)
       }

@@ -1,4 +1,4 @@
-// Who is admin of an embedded store: its user, found by his programs from the folder, and nobody else on the machine.
+// Only the user who starts an embedded store is its admin. His programs find the store by its data folder.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync,
@@ -42,21 +42,21 @@ describe('the owner of an embedded store', function () {
 
   it('is its only admin; others read only public databases', async () => {
     const { url, adminUrl } = await start()
-    const [nobody, admin] = [clientOf(url), clientOf(adminUrl)]
-    assert.deepEqual((await nobody('GET', '/_session')).json.userCtx, { name: null, roles: [] })
+    const [anonymous, admin] = [clientOf(url), clientOf(adminUrl)]
+    assert.deepEqual((await anonymous('GET', '/_session')).json.userCtx, { name: null, roles: [] })
     assert.deepEqual((await admin('GET', '/_session')).json.userCtx, { name: 'admin', roles: ['_admin'] })
-    assert.equal((await nobody('PUT', '/db')).status, 401)
+    assert.equal((await anonymous('PUT', '/db')).status, 401)
     assert.equal((await admin('PUT', '/db')).status, 201)
-    assert.equal((await nobody('GET', '/db')).status, 401)
+    assert.equal((await anonymous('GET', '/db')).status, 401)
     await admin('PUT', '/db/_security', { members: {}, admins: {} })
     await admin('PUT', '/db/doc', { n: 1 })
-    assert.equal((await nobody('GET', '/db/doc')).json.n, 1)
+    assert.equal((await anonymous('GET', '/db/doc')).json.n, 1)
     for (const [method, path, body] of [['PUT', '/db/_security', {}],
       ['PUT', '/db/_design/d', {}], ['DELETE', '/db'], ['GET', '/_all_dbs'], ['POST', '/db/_compact', {}]]) {
-      assert.equal((await nobody(method, path, body)).status, 401, `${method} ${path}`)
+      assert.equal((await anonymous(method, path, body)).status, 401, `${method} ${path}`)
     }
-    const wrong = clientOf(adminUrl.replace(/:[^:@]+@/, ':wrong@'))
-    assert.equal((await wrong('GET', '/_session')).status, 401)
+    const wrongClient = clientOf(adminUrl.replace(/:[^:@]+@/, ':wrong@'))
+    assert.equal((await wrongClient('GET', '/_session')).status, 401)
   })
 
   it('keeps a password that only the owner can read and that survives a restart, in a folder of mode 700', async () => {
@@ -77,7 +77,7 @@ describe('the owner of an embedded store', function () {
     const old = join(dir, 'old')
     mkdirSync(old)
     chmodSync(old, 0o755)
-    writeFileSync(join(old, 'server.json.new'), '', { mode: 0o644 }) // an end in the middle left it
+    writeFileSync(join(old, 'server.json.new'), '', { mode: 0o644 }) // left by a start that was interrupted
     const server = await startEmbedded({ dir: old })
     assert.equal(modeOf(old), '700')
     assert.equal(modeOf(join(old, 'server.json')), '600')
@@ -87,16 +87,16 @@ describe('the owner of an embedded store', function () {
   })
 
   it('cannot start in a folder with other files, in a link to one, or in a file', async () => {
-    const other = join(dir, 'other')
-    mkdirSync(other)
-    chmodSync(other, 0o755)
-    writeFileSync(join(other, 'index.html'), '')
-    symlinkSync(other, join(dir, 'data'))
-    for (const folder of [other, join(dir, 'data')]) {
+    const otherFolder = join(dir, 'other')
+    mkdirSync(otherFolder)
+    chmodSync(otherFolder, 0o755)
+    writeFileSync(join(otherFolder, 'index.html'), '')
+    symlinkSync(otherFolder, join(dir, 'data'))
+    for (const folder of [otherFolder, join(dir, 'data')]) {
       await assert.rejects(startEmbedded({ dir: folder }), { code: 'EMBEDDED_FOLDER' })
     }
-    assert.deepEqual([modeOf(other), readdirSync(other)], ['755', ['index.html']])
-    await assert.rejects(startEmbedded({ dir: join(other, 'index.html') }),
+    assert.deepEqual([modeOf(otherFolder), readdirSync(otherFolder)], ['755', ['index.html']])
+    await assert.rejects(startEmbedded({ dir: join(otherFolder, 'index.html') }),
       { code: 'EMBEDDED_FOLDER', message: /is not a folder/ })
     const disk = join(dir, 'disk')
     mkdirSync(join(disk, 'lost+found'), { recursive: true })
@@ -115,10 +115,10 @@ describe('the owner of an embedded store', function () {
     writeFileSync(long, 'x'.repeat(5000))
     for (const folder of folders) {
       await assert.rejects(startEmbedded({ dir: folder }), { code: 'EMBEDDED_PASSWORD' })
-      const other = await start({ dir: join(folder, 'other') })
+      const otherServer = await start({ dir: join(folder, 'other') })
       writeFileSync(join(folder, 'server.json'), readFileSync(join(folder, 'other', 'server.json')))
       assert.equal(await findEmbedded(folder), null)
-      await other.close()
+      await otherServer.close()
     }
     const fresh = join(dir, 'fresh')
     mkdirSync(fresh)
@@ -129,9 +129,9 @@ describe('the owner of an embedded store', function () {
   })
 
   it('sends no credentials to a server that a foreign folder names', async () => {
-    const heard = []
+    const authorizations = []
     const { port, close } = await startServer((req, res) => {
-      heard.push(req.headers.authorization)
+      authorizations.push(req.headers.authorization)
       const challenge = new URL(`${req.url}`, 'http://h').searchParams.get('challenge') ?? ''
       res.end(JSON.stringify({ couchdb: 'Welcome', proof: proofOf('s', challenge) }))
     })
@@ -146,22 +146,22 @@ describe('the owner of an embedded store', function () {
       assert.equal(code, 1)
       assert.match(err, /DATABASE_NOT_FOUND/, 'of the folder, not of theirs')
     }
-    assert.deepEqual(heard, [])
+    assert.deepEqual(authorizations, [])
   })
 
   it('finds the running server and its admin URL from the folder', async () => {
     const { url, adminUrl } = await start()
     assert.equal(await findEmbedded(dir), adminUrl)
-    const found = await openEmbedded(dir)
-    assert.deepEqual([found.started, found.url], [false, adminUrl])
+    const opened = await openEmbedded(dir)
+    assert.deepEqual([opened.started, opened.url], [false, adminUrl])
     assert.notEqual(adminUrl, url)
   })
 
   it('sends no password to another server that now has the port', async () => {
     await (await startEmbedded({ dir })).close()
-    const asked = []
+    const authorizations = []
     const { url, close } = await startServer((req, res) => {
-      asked.push(req.headers.authorization)
+      authorizations.push(req.headers.authorization)
       res.setHeader('Content-Type', 'application/json')
       res.end(JSON.stringify({ couchdb: 'Welcome', uuid: 'u', proof: 'x'.repeat(43) }))
     })
@@ -169,8 +169,8 @@ describe('the owner of an embedded store', function () {
     writeFileSync(join(dir, 'server.json'), JSON.stringify({ url, secret: 's', hasAdmin: true, pid: 1 }))
     assert.equal(await findEmbedded(dir), null)
     await runCommand(['info', 'town', '--db', `${url}/tiles`, '--data', dir])
-    assert.ok(asked.length > 1)
-    assert.deepEqual([...new Set(asked)], [undefined])
+    assert.ok(authorizations.length > 1)
+    assert.deepEqual([...new Set(authorizations)], [undefined])
   })
 
   it('writes with commands that know the data folder; others cannot write', async () => {
@@ -181,14 +181,14 @@ describe('the owner of an embedded store', function () {
     const address = ['--db', running.url.replace('127.0.0.1', 'localhost'), '--data', data]
     const { code, out, err } = await run('layer', 'town', '--title', 'Town', ...address)
     assert.equal(code, 0, err)
-    // and without any address, where the folder is ./data
+    // without an address, the command uses ./data
     await finishCommand(['layer', 'village', '--title', 'Village'], { cwd: dir })
     assert.ok(!/:[^/]*@/.test(out), out)
-    const nobody = clientOf(running.url)
+    const anonymous = clientOf(running.url)
     for (const [layer, title] of [['town', 'Town'], ['village', 'Village']]) {
-      assert.equal((await nobody('GET', `/tiles/layer:${layer}`)).json.name, title)
+      assert.equal((await anonymous('GET', `/tiles/layer:${layer}`)).json.name, title)
     }
-    assert.equal((await nobody('PUT', '/tiles/layer:x', { type: 'layer', layer: 'x' })).status, 401)
+    assert.equal((await anonymous('PUT', '/tiles/layer:x', { type: 'layer', layer: 'x' })).status, 401)
     const unknown = ['--db', running.url, '--data', join(dir, 'none')]
     assert.equal((await run('layer', 'town', '--title', 'Mine', ...unknown)).code, 1)
   })

@@ -1,6 +1,5 @@
-// What only the embedded store has: its lock, its folder, its timeouts, its manners towards the host process. A power
-// cut, a folder that is put back to an older state, a full disk: what was said to be stored is there, and indexes say
-// what documents do.
+// The embedded store as a process: its lock, its folder, and its effects on the host. After a power cut, a restored
+// folder or a full disk, it has all documents that it confirmed, and its indexes match them.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -62,11 +61,11 @@ describe('the embedded server', function () {
   })
 
   it('gives each database its own instance_start_time, which a restart keeps', async () => {
-    const startsOf = async makes => {
+    const startsOf = async isNew => {
       const { client, close } = await open({ dir })
       const starts = []
       for (const name of ['one', 'two']) {
-        if (makes) await client('PUT', `/${name}`)
+        if (isNew) await client('PUT', `/${name}`)
         starts.push((await client('GET', `/${name}`)).json.instance_start_time)
       }
       await close()
@@ -79,34 +78,34 @@ describe('the embedded server', function () {
   })
 
   it('listens on loopback and keeps its data over a restart', async () => {
-    const { server, client: one, close } = await open({ dir })
+    const { server, client: firstClient, close } = await open({ dir })
     assert.match(server.url, /^http:\/\/127\.0\.0\.1:\d+$/)
-    await one('PUT', '/kept%2Fdb')
-    await one('PUT', '/kept%2Fdb/doc', { a: 1 })
-    await one('PUT', '/kept%2Fdb/_security', { members: { roles: ['r'] } })
-    await one('PUT', '/kept%2Fdb/_design/d', { views: { v: { map: '(function (doc) { emit(doc.a) })' } } })
-    await one('GET', '/kept%2Fdb/_design/d/_view/v')
+    await firstClient('PUT', '/kept%2Fdb')
+    await firstClient('PUT', '/kept%2Fdb/doc', { a: 1 })
+    await firstClient('PUT', '/kept%2Fdb/_security', { members: { roles: ['r'] } })
+    await firstClient('PUT', '/kept%2Fdb/_design/d', { views: { v: { map: '(function (doc) { emit(doc.a) })' } } })
+    await firstClient('GET', '/kept%2Fdb/_design/d/_view/v')
     await close()
-    await server.close() // twice is no harm
-    mkdirSync(join(dir, 'databases', '100%')) // of another program
-    const { client: two } = await open({ dir })
-    assert.deepEqual((await two('GET', '/_all_dbs')).json, ['kept/db'])
-    assert.equal((await two('GET', '/kept%2Fdb/doc')).json.a, 1)
-    assert.deepEqual((await two('GET', '/kept%2Fdb/_security')).json, { members: { roles: ['r'] } })
-    assert.equal((await two('GET', '/kept%2Fdb/_design/d/_view/v')).json.total_rows, 1)
+    await server.close() // a second close does nothing
+    mkdirSync(join(dir, 'databases', '100%')) // a folder of another program
+    const { client: secondClient } = await open({ dir })
+    assert.deepEqual((await secondClient('GET', '/_all_dbs')).json, ['kept/db'])
+    assert.equal((await secondClient('GET', '/kept%2Fdb/doc')).json.a, 1)
+    assert.deepEqual((await secondClient('GET', '/kept%2Fdb/_security')).json, { members: { roles: ['r'] } })
+    assert.equal((await secondClient('GET', '/kept%2Fdb/_design/d/_view/v')).json.total_rows, 1)
   })
 
   it('answers 404 for what was being read when its database was deleted', async () => {
     const databases = new Databases(join(dir, 'own'), /** @type {any} */ (undefined))
     await databases.create('db')
     const database = databases.get('db')
-    const refused = assert.rejects(database.use(async () => {
-      await once(database, 'changed') // it is being deleted
+    const refusal = assert.rejects(database.use(async () => {
+      await once(database, 'changed') // the deletion begins
       throw new TypeError('the files are closed')
     }), { status: 404, reason: 'Database does not exist.' })
-    await setImmediate() // it is being read
+    await setImmediate() // the read begins
     await databases.remove('db')
-    await refused
+    await refusal
   })
 
   it('locks its folder against a second server in any process, but not if its port was in use', async () => {
@@ -117,9 +116,9 @@ describe('the embedded server', function () {
     await server.close()
     assert.equal(await findEmbedded(dir), null)
     assert.equal(existsSync(join(dir, 'server.json')), false)
-    const other = await startInTmp()
-    await assert.rejects(startEmbedded({ dir, port: other.port }), { code: 'PORT_IN_USE' })
-    await other.stop()
+    const otherServer = await startInTmp()
+    await assert.rejects(startEmbedded({ dir, port: otherServer.port }), { code: 'PORT_IN_USE' })
+    await otherServer.stop()
     await (await startEmbedded({ dir, admins: 'everybody' })).close()
   })
 
@@ -131,15 +130,15 @@ describe('the embedded server', function () {
     child.kill('SIGKILL')
     await exited
     assert.equal(await findEmbedded(dir), null)
-    const server = await startEmbedded({ dir, admins: 'everybody' }) // the lock died with its owner
+    const server = await startEmbedded({ dir, admins: 'everybody' }) // the lock ended with its process
     await server.close()
   })
 
   it('is not found when another server has its port', async () => {
-    const other = await startInTmp()
-    writeFileSync(join(dir, 'server.json'), JSON.stringify({ url: other.url, pid: process.pid, uuid: 'another' }))
+    const otherServer = await startInTmp()
+    writeFileSync(join(dir, 'server.json'), JSON.stringify({ url: otherServer.url, pid: process.pid, uuid: 'another' }))
     assert.equal(await findEmbedded(dir), null)
-    await other.stop()
+    await otherServer.stop()
   })
 
   it('gives every client admin rights when everybody is admin', async () => {
@@ -169,9 +168,9 @@ describe('the embedded server', function () {
   it('opens and deletes no folder that a local document names', async () => {
     const notes = '_local/_pouch_dependentDbs' // where PouchDB keeps the paths of its indexes
     const victim = join(dir, 'databases', 'victim', 'docs')
-    const elsewhere = join(dir, 'elsewhere')
+    const otherFolder = join(dir, 'elsewhere')
     const hostile = { dependentDbs: {
-      [victim]: true, [elsewhere]: true, [`${victim}-mrview-${'0'.repeat(32)}/../../../elsewhere`]: true
+      [victim]: true, [otherFolder]: true, [`${victim}-mrview-${'0'.repeat(32)}/../../../elsewhere`]: true
     } }
     const { client, close } = await open({ dir })
     await client('PUT', '/victim')
@@ -187,29 +186,29 @@ describe('the embedded server', function () {
     const { status, text } = await client('POST', '/db/_bulk_docs', { docs: [{ _id: notes, ...hostile }] })
     assert.ok(status === 403 || /forbidden/.test(text), text)
     await close()
-    // written before that was refused
+    // written directly, because the server refuses it
     const PouchDB = createRequire(import.meta.url)('pouchdb-node')
     const pouch = new PouchDB(join(dir, 'databases', 'db', 'docs'))
     await pouch.put({ _id: notes, ...hostile })
     await pouch.close()
-    const { client: again } = await open({ dir })
-    assert.equal((await again('GET', '/db')).status, 200)
-    assert.equal((await again('GET', '/victim/doc')).json.n, 1)
-    assert.equal(existsSync(elsewhere), false)
+    const { client: secondClient } = await open({ dir })
+    assert.equal((await secondClient('GET', '/db')).status, 200)
+    assert.equal((await secondClient('GET', '/victim/doc')).json.n, 1)
+    assert.equal(existsSync(otherFolder), false)
   })
 
   it('ends waiting feeds when it closes or their database is deleted', async () => {
     const { client, close } = await open({ dir })
     await client('PUT', '/db')
-    const waiting = client('GET', '/db/_changes?feed=longpoll&since=now&heartbeat=20')
+    const firstFeed = client('GET', '/db/_changes?feed=longpoll&since=now&heartbeat=20')
     await client('GET', '/db')
     assert.equal((await client('DELETE', '/db')).status, 200)
-    await waiting.catch(() => {})
+    await firstFeed.catch(() => {})
     await client('PUT', '/db')
-    const another = client('GET', '/db/_changes?feed=continuous&since=now&heartbeat=20').catch(() => {})
+    const secondFeed = client('GET', '/db/_changes?feed=continuous&since=now&heartbeat=20').catch(() => {})
     await client('GET', '/db')
     await close()
-    await another
+    await secondFeed
   })
 
   it('keeps design functions from setting cookies and security headers', async () => {
@@ -265,12 +264,12 @@ describe('the embedded store after a power cut', function () {
     await stop()
     await start()
   }
-  const numbers = (...ranges) => ranges.flatMap(([from, to]) => Array.from({ length: to - from }, (_, at) => from + at))
+  const numbers = (...ranges) => ranges.flatMap(([from, to]) => Array.from({ length: to - from }, (_, n) => from + n))
   const write = (...range) => client('POST', '/db/_bulk_docs',
     { docs: numbers(range).map(n => ({ _id: `d${String(n).padStart(3, '0')}`, n })) })
-  const indexed = async () => (await client('GET', '/db/_design/d/_view/by_n')).json.rows.map(({ key }) => key)
+  const readIndex = async () => (await client('GET', '/db/_design/d/_view/by_n')).json.rows.map(({ key }) => key)
 
-  /** The documents as they were, the indexes as they are. */
+  /** Runs a task and then restores the earlier documents. The indexes keep the state after the task. */
   async function rewind (task) {
     const docs = join(dir, 'data', 'databases', 'db', 'docs')
     await stop()
@@ -283,29 +282,29 @@ describe('the embedded store after a power cut', function () {
     await start()
   }
 
-  for (const [when, between] of [['at once', () => {}], ['after a restart without queries', restart]]) {
+  for (const [when, beforeQuery] of [['at once', () => {}], ['after a restart without queries', restart]]) {
     it(`indexes new documents when the index was ahead of the database, ${when}`, async () => {
       await client('PUT', '/db/_design/d', BY_N)
       await write(0, 50)
-      assert.equal((await indexed()).length, 50)
+      assert.equal((await readIndex()).length, 50)
       await rewind(async () => {
         await write(50, 100)
-        assert.equal((await indexed()).length, 100)
+        assert.equal((await readIndex()).length, 100)
       })
-      // as many as were lost, and more: the numbers tell nothing any more
+      // fewer documents than were lost, then more: sequence numbers do not show the loss
       await write(200, 220)
-      await between()
-      assert.deepEqual(await indexed(), numbers([0, 50], [200, 220]))
+      await beforeQuery()
+      assert.deepEqual(await readIndex(), numbers([0, 50], [200, 220]))
       await write(300, 360)
-      await between()
-      assert.deepEqual(await indexed(), numbers([0, 50], [200, 220], [300, 360]))
+      await beforeQuery()
+      assert.deepEqual(await readIndex(), numbers([0, 50], [200, 220], [300, 360]))
     })
   }
 
   it('keeps an index that is not ahead of the database, and reads documents although one is damaged', async () => {
     await client('PUT', '/db/_design/d', BY_N)
     await write(0, 50)
-    await indexed()
+    await readIndex()
     await restart()
     assert.equal((await client('GET', '/db/_design/d/_view/by_n?update=false')).json.rows.length, 50)
     await stop()
@@ -319,10 +318,10 @@ describe('the embedded store after a power cut', function () {
   it('syncs each write of documents to the disk, but no write of indexes', async () => {
     await client('PUT', '/db/_design/d', BY_N)
     const syncs = []
-    const write_ = leveldown.prototype._batch
+    const originalBatch = leveldown.prototype._batch
     leveldown.prototype._batch = function (operations, options, callback) {
       syncs.push([/views/.test(this.location), Boolean(options.sync)])
-      return write_.call(this, operations, options, callback)
+      return originalBatch.call(this, operations, options, callback)
     }
     try {
       // its LevelDB is opened after the method was replaced
@@ -330,9 +329,9 @@ describe('the embedded store after a power cut', function () {
       await write(0, 10)
       await client('PUT', '/db/one', { n: 1 })
       await client('PUT', '/db/_local/checkpoint', { n: 1 })
-      await indexed()
+      await readIndex()
     } finally {
-      leveldown.prototype._batch = write_
+      leveldown.prototype._batch = originalBatch
     }
     assert.ok(syncs.filter(([isIndex]) => !isIndex).length >= 3)
     for (const [isIndex, isSync] of syncs) assert.equal(isSync, !isIndex)
@@ -363,51 +362,52 @@ describe('the embedded server on a full disk', function () {
   const load = () => {
     const n = batch++
     const image = () => ({ content_type: 'image/png', data: randomBytes(10000).toString('base64') })
-    const docs = Array.from({ length: 50 }, (_, at) => ({ _id: `b${n}:${at}`, n, _attachments: { tile: image() } }))
+    const docs =
+      Array.from({ length: 50 }, (_, index) => ({ _id: `b${n}:${index}`, n, _attachments: { tile: image() } }))
     return client('POST', '/db/_bulk_docs', { docs })
   }
-  const stored = new Set()
-  const remember = docs => { for (const { id } of docs) stored.add(id) }
-  async function keepsAll (path) {
+  const storedIds = new Set()
+  const remember = docs => { for (const { id } of docs) storedIds.add(id) }
+  async function assertAllStored (path) {
     const ids = new Set((await client('GET', path)).json.rows.map(({ id }) => id))
-    for (const id of stored) assert.ok(ids.has(id), id)
+    for (const id of storedIds) assert.ok(ids.has(id), id)
   }
 
   it('answers writes with 507, still reads, writes again after space is freed, keeps all over a restart', async () => {
     for (let i = 0; i < 10; i++) remember((await load()).json)
     disk.fill(700000)
-    let full
-    for (let i = 0; i < 40 && !full; i++) {
+    let fullAnswer
+    for (let i = 0; i < 40 && !fullAnswer; i++) {
       const answers = await Promise.all([load(), load(), load(), load()])
       for (const { status, json } of answers) {
         if (status === 201) remember(json)
-        else full = { status, json }
+        else fullAnswer = { status, json }
       }
     }
-    assert.equal(full.status, 507)
-    assert.equal(full.json.error, 'insufficient_storage')
+    assert.equal(fullAnswer.status, 507)
+    assert.equal(fullAnswer.json.error, 'insufficient_storage')
     for (const [method, path, body] of [['PUT', '/db/x', {}], ['PUT', '/db/_local/x', {}], [
       'PUT', '/db/y', { _attachments: { tile: { content_type: 'image/png', data: 'YWJj' } } }
     ], ['PUT', '/full', undefined]]) {
       const { status, text } = await client(method, path, body)
       assert.ok([201, 507].includes(status), `${method} ${path} ${status} ${text}`)
     }
-    await keepsAll('/db/_all_docs')
-    const [first] = stored
+    await assertAllStored('/db/_all_docs')
+    const [first] = storedIds
     assert.equal((await client('GET', `/db/${first}/tile`)).bytes.length, 10000)
     assert.equal((await client('GET', '/db/_changes?limit=1')).status, 200)
     assert.ok([200, 507].includes((await client('GET', '/db/_design/d/_view/v')).status))
     disk.free()
-    const again = await Promise.all([load(), load(), load(), load()])
-    for (const { status, text, json } of again) {
+    const answers = await Promise.all([load(), load(), load(), load()])
+    for (const { status, text, json } of answers) {
       assert.equal(status, 201, text)
       remember(json)
     }
-    await keepsAll('/db/_design/d/_view/v')
+    await assertAllStored('/db/_design/d/_view/v')
     assert.equal((await client('PUT', '/db/_local/x', {})).status, 201)
     client.end()
     await server.close()
     await start()
-    await keepsAll('/db/_all_docs')
+    await assertAllStored('/db/_all_docs')
   })
 })

@@ -1,4 +1,4 @@
-// Sessions, and pages of other origins, as browsers ask for them: a preflight before everything that is not plain.
+// Sessions, and requests of pages of other origins. Browsers send a preflight unless a request is simple.
 import assert from 'node:assert/strict'
 import { createAccounts } from '../../server/embedded/access.js'
 import { Sessions } from '../../server/embedded/sessions.js'
@@ -56,12 +56,12 @@ describe('the embedded server and pages of other origins', () => {
 
 describe('a session of the embedded server', () => {
   const { client, server } = useServer({ options: { admins: { admin: 'secret' } }, fill: ask => ask('GET', '/') })
-  const own = () => server().url
-  const withAnotherPort = () => `http://127.0.0.1:${server().port === 3000 ? 3001 : 3000}`
-  const sites = site => ({ 'Sec-Fetch-Site': site })
+  const ownUrl = () => server().url
+  const otherOrigin = () => `http://127.0.0.1:${server().port === 3000 ? 3001 : 3000}`
+  const fetchSite = site => ({ 'Sec-Fetch-Site': site })
   let Cookie = ''
   before(async () => {
-    const { headers } = await client('POST', '/_session', { name: 'admin', password: 'secret' }, { Origin: own() })
+    const { headers } = await client('POST', '/_session', { name: 'admin', password: 'secret' }, { Origin: ownUrl() })
     const [cookie] = headers['set-cookie'] ?? []
     assert.match(cookie, /; SameSite=Strict$/)
     Cookie = cookie.split(';')[0]
@@ -70,13 +70,16 @@ describe('a session of the embedded server', () => {
     .json.userCtx.name
 
   it('is accepted in requests of its own pages and of programs, and ignored in those of other origins', async () => {
-    for (const headers of [{}, { Origin: own() }, sites('same-origin'), sites('none'),
-      { Origin: own(), ...sites('same-origin') }]) assert.equal(await nameOf(headers), 'admin', JSON.stringify(headers))
-    const others = [{ Origin: withAnotherPort() }, { Origin: withAnotherPort(), ...sites('same-site') },
-      sites('same-site'), sites('cross-site'), { Origin: own(), ...sites('cross-site') },
-      { Origin: 'null' }, { Origin: 'https://maps.example.org' }, { Origin: own().replace('127.0.0.1', 'localhost') },
-      { Origin: own().replace('http', 'https').replace(/:\d+$/, '') }]
-    for (const headers of others) {
+    for (const headers of [{}, { Origin: ownUrl() }, fetchSite('same-origin'), fetchSite('none'),
+      { Origin: ownUrl(), ...fetchSite('same-origin') }]) {
+      assert.equal(await nameOf(headers), 'admin', JSON.stringify(headers))
+    }
+    const foreignHeaders = [{ Origin: otherOrigin() }, { Origin: otherOrigin(), ...fetchSite('same-site') },
+      fetchSite('same-site'), fetchSite('cross-site'), { Origin: ownUrl(), ...fetchSite('cross-site') },
+      { Origin: 'null' }, { Origin: 'https://maps.example.org' },
+      { Origin: ownUrl().replace('127.0.0.1', 'localhost') },
+      { Origin: ownUrl().replace('http', 'https').replace(/:\d+$/, '') }]
+    for (const headers of foreignHeaders) {
       assert.equal(await nameOf(headers), null, JSON.stringify(headers))
       assert.equal((await client('PUT', '/stolen', undefined, { Cookie, ...headers })).status, 401)
     }
@@ -84,7 +87,7 @@ describe('a session of the embedded server', () => {
 
   it('is neither opened nor ended by pages of other origins, whose wrong passwords are not counted', async () => {
     const form = { 'Content-Type': 'application/x-www-form-urlencoded' }
-    for (const headers of [{ Origin: withAnotherPort() }, sites('same-site'), sites('cross-site'),
+    for (const headers of [{ Origin: otherOrigin() }, fetchSite('same-site'), fetchSite('cross-site'),
       { Origin: 'null' }]) {
       const answers = [await client('POST', '/_session', 'name=admin&password=secret', { ...form, ...headers }),
         await client('DELETE', '/_session', undefined, { Cookie, ...headers })]
@@ -94,11 +97,11 @@ describe('a session of the embedded server', () => {
     }
     for (const method of ['POST', 'DELETE']) {
       const { status } = await client('OPTIONS', '/_session', undefined,
-        { Origin: withAnotherPort(), 'Access-Control-Request-Method': method })
+        { Origin: otherOrigin(), 'Access-Control-Request-Method': method })
       assert.equal(status, 405)
     }
     const signIn = (password, headers) => client('POST', '/_session', { name: 'admin', password }, headers)
-    for (let i = 0; i < 8; i++) assert.equal((await signIn(`${i}`, { Origin: withAnotherPort() })).status, 403)
+    for (let i = 0; i < 8; i++) assert.equal((await signIn(`${i}`, { Origin: otherOrigin() })).status, 403)
     assert.equal((await signIn('secret')).status, 200)
   })
 
@@ -133,8 +136,8 @@ describe('sessions of the embedded store', () => {
     assert.equal(find(cookie)?.user.name, 'writer')
     time += 61_000
     assert.equal(find(cookie), undefined)
-    const other = new Sessions(createAccounts({ admin: 'secret' }), { now: () => time })
-    assert.equal(find(other.cookieOf('admin')), undefined, 'of another process')
+    const otherSessions = new Sessions(createAccounts({ admin: 'secret' }), { now: () => time })
+    assert.equal(find(otherSessions.cookieOf('admin')), undefined, 'of another process')
   })
 
   it('lock a name for an address until five minutes after the first of five wrong passwords', () => {
@@ -150,7 +153,7 @@ describe('sessions of the embedded store', () => {
     assert.equal(signIn('secret', 'elsewhere'), 'admin')
     time += 300_000
     assert.equal(signIn('secret'), 'admin')
-    // more wrong names than are counted
+    // more wrong names than the sessions count
     for (let i = 0; i < 100; i++) assert.throws(() => sessions.signIn(`name${i}`, 'x', ''), { status: 401 })
   })
 })

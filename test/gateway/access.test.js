@@ -1,4 +1,4 @@
-// Private layers: who sees what through every route there is, and what caches, logs and other pages learn of it.
+// Tests of private layers: which visitors see them, at every route. Caches, links and other pages must not reveal them.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { onEachStore } from '../support/backends.js'
@@ -8,25 +8,28 @@ import { useGateway } from '../support/gateway/stand.js'
 import { ask, post } from '../support/gateway/wire.js'
 
 onEachStore('private layers', backend => {
-  const own = useGateway(backend, { fill, options: OPTIONS })
+  const fixture = useGateway(backend, { fill, options: OPTIONS })
 
-  const get = (path, headers = {}, method = 'GET') => own.ask(path, { headers, method })
-  const with_ = (way, path, text) => { const [address, headers] = ways[way](path, text); return get(address, headers) }
-  const told = secrets()
+  const get = (path, headers = {}, method = 'GET') => fixture.ask(path, { headers, method })
+  const getWithToken = (way, path, text) => {
+    const [address, headers] = ways[way](path, text)
+    return get(address, headers)
+  }
+  const secretImages = secrets()
 
-  /** Nothing of a private tile, its versions or its words is in an answer. */
-  function assertSilent ({ status, body, headers }, what, { names = true } = {}) {
-    for (const bytes of told) {
+  /** Asserts that an answer has no bytes, versions or texts of a private layer. */
+  function assertSilent ({ status, body, headers }, label, { names = true } = {}) {
+    for (const bytes of secretImages) {
       assert.equal(body.includes(bytes) || body.includes(bytes.toString('base64')),
-        false, `${what} gives a private image away`)
+        false, `${label} gives a private image away`)
     }
     const text = body.toString('latin1') + JSON.stringify(headers)
     assert.doesNotMatch(text, /words-of-(secret|draft)|edition-of-(secret|draft)/,
-      `${what} tells what a private layer is: ${status}`)
-    if (names) assert.doesNotMatch(text, /(secret|draft-a):3:/, `${what} names private tiles`)
+      `${label} tells what a private layer is: ${status}`)
+    if (names) assert.doesNotMatch(text, /(secret|draft-a):3:/, `${label} names private tiles`)
   }
 
-  const all = () => PRIVATE.flatMap(layer => addresses(layer).map(path => [layer, path]))
+  const privateAddresses = () => PRIVATE.flatMap(layer => addresses(layer).map(path => [layer, path]))
 
   it('are hidden at every address from anonymous users and from wrong, expired, forged or spoilt tokens', async () => {
     const kinds = {
@@ -36,10 +39,10 @@ onEachStore('private layers', backend => {
       forged: [forged(['*']), 401, 'TOKEN_INVALID'],
       spoilt: [token(['*']).replace(/.$/, last => last === 'A' ? 'B' : 'A'), 401, 'TOKEN_INVALID']
     }
-    for (const [layer, path] of all()) {
+    for (const [layer, path] of privateAddresses()) {
       for (const [kind, [text, status, code]] of Object.entries(kinds)) {
         if (layer !== 'secret' && kind !== 'nobody') continue
-        const answer = text === undefined ? await get(path) : await with_('bearer', path, text)
+        const answer = text === undefined ? await get(path) : await getWithToken('bearer', path, text)
         assert.deepEqual([answer.status, answer.json.code ?? answer.json.error],
           [status, code], `${kind} ${path}: ${answer.text}`)
         assert.equal(answer.headers['cache-control'], 'no-store', path)
@@ -49,7 +52,7 @@ onEachStore('private layers', backend => {
     }
     for (const layer of PRIVATE) {
       for (const [path, body] of questions(layer)) {
-        const answer = await post(own.gateway.url, path, body)
+        const answer = await post(fixture.gateway.url, path, body)
         assert.deepEqual([answer.status, answer.json.error, answer.json.code],
           [401, 'unauthorized', 'ACCESS_NEEDED'], `${path} ${JSON.stringify(body)}`)
         assertSilent(answer, path)
@@ -58,12 +61,12 @@ onEachStore('private layers', backend => {
   })
 
   it('are shown at every address with a token, brought in any way, and kept by no shared cache', async () => {
-    const right = token(['secret', 'draft-*'], { key: 'kold' })
+    const validToken = token(['secret', 'draft-*'], { key: 'kold' })
     let turn = 0
-    for (const [layer, path] of all()) {
-      // each address in one way, and each way at many addresses
+    for (const [layer, path] of privateAddresses()) {
+      // send the token in one way per address; every way is used at many addresses
       for (const way of layer === 'secret' ? [Object.keys(ways)[turn++ % 4]] : ['cookie']) {
-        const answer = await with_(way, path, right)
+        const answer = await getWithToken(way, path, validToken)
         assert.equal(answer.status, 200, `${way} ${path}: ${answer.text.slice(0, 200)}`)
         assert.match(answer.headers['cache-control'], /^private, max-age=\d+(, must-revalidate)?$|^no-store$/, path)
         assert.match(answer.headers.vary, /Authorization, Cookie/, path)
@@ -73,7 +76,8 @@ onEachStore('private layers', backend => {
     }
     for (const layer of PRIVATE) {
       for (const [path, body] of questions(layer)) {
-        const answer = await post(own.gateway.url, path, body, { headers: { authorization: `Bearer ${right}` } })
+        const answer =
+          await post(fixture.gateway.url, path, body, { headers: { authorization: `Bearer ${validToken}` } })
         assert.equal(answer.status, 200, `${path}: ${answer.text}`)
         assert.match(answer.headers['cache-control'], /^private|^no-store/, path)
       }
@@ -81,10 +85,10 @@ onEachStore('private layers', backend => {
   })
 
   it('do not change the answers of public layers', async () => {
-    // TileJSON, styles, gdal.xml and documents of the OGC API have links from the Host header: private for everybody
+    // TileJSON, styles, gdal.xml and OGC API documents link to the Host header, so shared caches must not keep them
     for (const path of addresses('open')) {
       for (const text of [undefined, token(['secret']), forged(['*'])]) {
-        const answer = text ? await with_('cookie', path, text) : await get(path)
+        const answer = text ? await getWithToken('cookie', path, text) : await get(path)
         assert.equal(answer.status, 200, `${path}: ${answer.text.slice(0, 200)}`)
         if (!path.includes('_changes') &&
           !/^\/open(@\d+)?((\/style)?\.json|\.qlr|\/gdal\.xml)|^\/ogc\/(?!.*\/3\/0\/1)/.test(path)) {
@@ -96,7 +100,7 @@ onEachStore('private layers', backend => {
       }
     }
     for (const [path, body] of questions('open')) {
-      assert.equal((await post(own.gateway.url, path, body)).status, 200, path)
+      assert.equal((await post(fixture.gateway.url, path, body)).status, 200, path)
     }
   })
 
@@ -105,17 +109,17 @@ onEachStore('private layers', backend => {
       '/secret/9/0/0.json', '/draft-never.json', '/db/secret:9:9:9', '/db/draft-x:1:0:0/tile?rev=1-a']) {
       assert.equal((await get(path)).status, 401, path)
     }
-    assert.equal((await with_('bearer', '/secret/3/7/7.png', token(['secret']))).status, 404)
-    assert.equal((await with_('bearer', '/draft-never.json', token(['draft-*']))).status, 404)
+    assert.equal((await getWithToken('bearer', '/secret/3/7/7.png', token(['secret']))).status, 404)
+    assert.equal((await getWithToken('bearer', '/draft-never.json', token(['draft-*']))).status, 404)
   })
 
   it('answer 304 only to visitors with a token', async () => {
-    const right = token(['secret'])
-    const { headers: { etag } } = await with_('bearer', '/secret/3/1/0.png', right)
+    const validToken = token(['secret'])
+    const { headers: { etag } } = await getWithToken('bearer', '/secret/3/1/0.png', validToken)
     assert.ok(etag)
-    const known = { 'if-none-match': etag, 'if-modified-since': new Date().toUTCString() }
-    assert.equal((await get('/secret/3/1/0.png', known)).status, 401)
-    assert.equal((await get('/secret/3/1/0.png', { ...known, authorization: `Bearer ${right}` })).status, 304)
+    const conditions = { 'if-none-match': etag, 'if-modified-since': new Date().toUTCString() }
+    assert.equal((await get('/secret/3/1/0.png', conditions)).status, 401)
+    assert.equal((await get('/secret/3/1/0.png', { ...conditions, authorization: `Bearer ${validToken}` })).status, 304)
     for (const method of ['HEAD', 'GET']) assert.equal((await get('/secret/3/1/0.png', {}, method)).status, 401)
     assert.equal((
       await get('/secret/3/1/0.png', { origin: 'https://a.example', 'access-control-request-method': 'GET' }, 'OPTIONS')
@@ -125,16 +129,16 @@ onEachStore('private layers', backend => {
   it('are kept by a visitor no longer than the token is valid', async () => {
     const age = async (path, seconds) => +
       /max-age=(\d+)/.exec((
-        await with_('bearer', path, token(['secret'], { until: Math.floor(Date.now() / 1000) + seconds }))
+        await getWithToken('bearer', path, token(['secret'], { until: Math.floor(Date.now() / 1000) + seconds }))
       ).headers['cache-control'])[1]
     assert.ok(await age(`/secret@${T1}/3/1/0.png`, 100) <= 100)
     assert.equal(await age('/secret/3/1/0.png', 100000), 300)
-    const { _rev: rev } = await own.store.couch.get('secret:3:1:0')
+    const { _rev: rev } = await fixture.store.couch.get('secret:3:1:0')
     assert.ok(await age(`/db/secret:3:1:0/tile?rev=${rev}`, 100000) > 90000)
   })
 
   it('are listed only for visitors with a token', async () => {
-    const named =
+    const layersIn =
       async (path, headers) => [...new Set((await get(path, headers)).text.match(/open|secret|draft-a/g))].sort()
     const lists = ['/qgis-xyz.xml', '/wmts/1.0.0/WMTSCapabilities.xml', '/wmts@2023/1.0.0/WMTSCapabilit' +
       'ies.xml', '/wmts?SERVICE=WMTS&REQUEST=GetCap' +
@@ -145,55 +149,55 @@ onEachStore('private layers', backend => {
       '/db/_design/versions/_view/by_zoom?group_level=3', '/db/_changes',
       '/db/_changes?include_docs=true&attachments=true&limit=100', '/db/_changes?descending=true&limit=50']
     for (const path of lists) {
-      assert.deepEqual(await named(path, {}), ['open'], path)
+      assert.deepEqual(await layersIn(path, {}), ['open'], path)
       assertSilent(await get(path), path)
-      assert.deepEqual(await named(path, { authorization: `Bearer ${token(['secret'])}` }), ['open', 'secret'], path)
-      assert.deepEqual(await named(path, { authorization: `Bearer ${token(['*'])}` }),
+      assert.deepEqual(await layersIn(path, { authorization: `Bearer ${token(['secret'])}` }), ['open', 'secret'], path)
+      assert.deepEqual(await layersIn(path, { authorization: `Bearer ${token(['*'])}` }),
         ['draft-a', 'open', 'secret'], path)
       assert.match((await get(path)).headers['cache-control'], /^private, max-age=0|^no-store/, path)
     }
     const selector = { selector: { _id: { $regex: '^(layer:)?(secret|open)' } } }
-    const { json: { results } } = await post(own.gateway.url, '/db/_changes?filter=_selector', selector)
+    const { json: { results } } = await post(fixture.gateway.url, '/db/_changes?filter=_selector', selector)
     assert.ok(results.length >= 8 && results.every(({ id }) => /(^|:)open[:@]|^layer:open$/.test(id)),
       JSON.stringify(results))
   })
 
   it('have the token of the address in their links', async () => {
-    const right = token(['secret'])
-    const { json } = await get(`/secret@2023.json?token=${right}`)
-    assert.deepEqual(json.tiles, [`${own.gateway.url}/secret@2023/{z}/{x}/{y}.png?token=${right}`])
-    const { json: style } = await get(`/secret@2023/style.json?token=${right}`)
+    const validToken = token(['secret'])
+    const { json } = await get(`/secret@2023.json?token=${validToken}`)
+    assert.deepEqual(json.tiles, [`${fixture.gateway.url}/secret@2023/{z}/{x}/{y}.png?token=${validToken}`])
+    const { json: style } = await get(`/secret@2023/style.json?token=${validToken}`)
     assert.deepEqual([style.sources.own.url, style.sprite, style.glyphs], [
       'secret@2023.json', `styles/secret@${T1}/sprite`, `styles/secret@${T1}/glyphs/{fontstack}/{range}.pbf`
-    ].map(path => `${own.gateway.url}/${path}?token=${right}`))
+    ].map(path => `${fixture.gateway.url}/${path}?token=${validToken}`))
     for (const path of ['/secret.qlr', '/secret@2023.qlr', '/qgis-wmts.xml']) {
-      assert.match((await get(`${path}?token=${right}`)).text, new RegExp(`token[=%3D]+${right}`), path)
+      assert.match((await get(`${path}?token=${validToken}`)).text, new RegExp(`token[=%3D]+${validToken}`), path)
     }
-    const { text } = await get(`/wmts/1.0.0/WMTSCapabilities.xml?token=${right}`)
+    const { text } = await get(`/wmts/1.0.0/WMTSCapabilities.xml?token=${validToken}`)
     const [, template] = /template="([^"]*secret[^"]*)"/.exec(text)
     const tile = template.replace('{Time}', T1).replace('{TileMatrixSet}', 'GoogleMapsCompatible')
       .replace('{TileMatrix}', '3').replace('{TileRow}', '0').replace('{TileCol}', '1')
     assert.deepEqual((await get(new URL(tile).pathname + new URL(tile).search)).body, image('secret', 1, 0, T1))
-    assert.ok(text.includes(`${own.gateway.url}/wmts?token=${right}&amp;"`) ||
-      text.includes(`${own.gateway.url}/wmts?token=${right}&"`))
-    assert.ok((await get(`/wmts@2023/1.0.0/WMTSCapabilities.xml?token=${right}`))
-      .text.includes(`TileCol}.png?token=${right}"`))
-    assert.match((await get(`/secret@2023/gdal.xml?token=${right}`)).text,
-      new RegExp(`/secret@2023/[^<]*\\.png\\?token=${right}</ServerUrl>`))
-    const [href] = /[^"]*\/tms\/1.0.0\/secret[^"]*/.exec((await get(`/tms/1.0.0/?token=${right}`)).text)
-    assert.equal((await get(href.slice(own.gateway.url.length))).status, 200)
-    for (const headers of [{ authorization: `Bearer ${right}` }, { cookie: `tilecouch=${right}` }]) {
-      assert.ok(!(await get('/tms/1.0.0/', headers)).text.includes(right))
-      assert.ok(!(await get('/secret.json', headers)).text.includes(right))
-      assert.ok(!(await get('/secret/style.json', headers)).text.includes(right))
-      assert.ok(!(await get('/secret/gdal.xml', headers)).text.includes(right))
-      assert.ok(!(await get('/wmts/1.0.0/WMTSCapabilities.xml', headers)).text.includes(right))
+    assert.ok(text.includes(`${fixture.gateway.url}/wmts?token=${validToken}&amp;"`) ||
+      text.includes(`${fixture.gateway.url}/wmts?token=${validToken}&"`))
+    assert.ok((await get(`/wmts@2023/1.0.0/WMTSCapabilities.xml?token=${validToken}`))
+      .text.includes(`TileCol}.png?token=${validToken}"`))
+    assert.match((await get(`/secret@2023/gdal.xml?token=${validToken}`)).text,
+      new RegExp(`/secret@2023/[^<]*\\.png\\?token=${validToken}</ServerUrl>`))
+    const [href] = /[^"]*\/tms\/1.0.0\/secret[^"]*/.exec((await get(`/tms/1.0.0/?token=${validToken}`)).text)
+    assert.equal((await get(href.slice(fixture.gateway.url.length))).status, 200)
+    for (const headers of [{ authorization: `Bearer ${validToken}` }, { cookie: `tilecouch=${validToken}` }]) {
+      assert.ok(!(await get('/tms/1.0.0/', headers)).text.includes(validToken))
+      assert.ok(!(await get('/secret.json', headers)).text.includes(validToken))
+      assert.ok(!(await get('/secret/style.json', headers)).text.includes(validToken))
+      assert.ok(!(await get('/secret/gdal.xml', headers)).text.includes(validToken))
+      assert.ok(!(await get('/wmts/1.0.0/WMTSCapabilities.xml', headers)).text.includes(validToken))
     }
-    assert.ok(!(await get(`/open.json?token=${right}`)).text.includes(right))
+    assert.ok(!(await get(`/open.json?token=${validToken}`)).text.includes(validToken))
   })
 
   it('close queries of the whole database to visitors without a token for all layers', async () => {
-    const whole = ['/db/_all_docs', '/db/_all_docs?include_docs=true' +
+    const wholeDatabasePaths = ['/db/_all_docs', '/db/_all_docs?include_docs=true' +
       '&limit=1', '/db/_all_docs?startkey=%22open:%22', '/db/_all_docs?startkey=%22open:%22&' +
       'endkey=%22zzz%22',
       '/db/_design/versions/_view/by_tile?reduce=false', '/db/_design/versions/_view/by_tile?group_level=0',
@@ -201,20 +205,20 @@ onEachStore('private layers', backend => {
       '/db/_design/versions/_view/by_time?reduce=false&group_level=1',
       '/db/_design/versions/_view/by_tile?startkey=[%22open%22]&endkey=[%22open%22,{}]&include_docs=true',
       '/db/_design/versions/_view/expiring', '/db/_design/other/_view/x', '/db/_design/other', '/db/nothing']
-    for (const path of whole) {
+    for (const path of wholeDatabasePaths) {
       const answer = await get(path)
       assert.deepEqual([answer.status, answer.json.code], [401, 'ACCESS_NEEDED'],
         `${path} ${answer.text.slice(0, 200)}`)
-      assert.equal((await with_('bearer', path, token(['secret']))).status, 403, path)
-      assert.ok([200, 400, 404].includes((await with_('bearer', path, token(['*']))).status), path)
+      assert.equal((await getWithToken('bearer', path, token(['secret']))).status, 403, path)
+      assert.ok([200, 400, 404].includes((await getWithToken('bearer', path, token(['*']))).status), path)
     }
     for (const [path, body] of [
       ['/db/_all_docs/queries', { queries: [{ keys: ['open:3:0:0'] }, {}] }],
       ['/db/_bulk_get', { docs: [{ id: 'open:3:0:0' }, { id: 'secret:3:0:0' }] }]
     ]) {
-      assert.equal((await post(own.gateway.url, path.replaceAll('"', '%22'), body)).status, 401, path)
+      assert.equal((await post(fixture.gateway.url, path.replaceAll('"', '%22'), body)).status, 401, path)
     }
-    // fields that a question does not have open nothing, and hide nothing
+    // fields that a query does not support neither give access nor hide a private range
     for (const [path, body] of [
       ['/db/_all_docs', { doc_ids: ['open:3:0:0'], docs: [{ id: 'open:3:0:0' }], limit: 5 }],
       ['/db/_all_docs?keys=["open:3:0:0"]', { startkey: 'secret:' }],
@@ -226,7 +230,7 @@ onEachStore('private layers', backend => {
         ['/db/_bulk_get',
           { docs: [{ id: 'open:3:0:0', atts_since: ['1-a'] }, { id: 'secret:3:0:0', atts_since: ['1-a'] }] }]
     ]) {
-      const answer = await post(own.gateway.url, path.replaceAll('"', '%22'), body)
+      const answer = await post(fixture.gateway.url, path.replaceAll('"', '%22'), body)
       assert.ok([400, 401].includes(answer.status), `${path} ${JSON.stringify(body)}: ${answer.status}`)
       assertSilent(answer, path, { names: false })
     }
@@ -234,20 +238,20 @@ onEachStore('private layers', backend => {
       assert.equal((await get(path)).status, 200, path)
     }
     assert.equal(
-      (await post(own.gateway.url, '/db/_bulk_get',
+      (await post(fixture.gateway.url, '/db/_bulk_get',
         { docs: ['tilecouch', '_design/tiles', 'layer:open'].map(id => ({ id })) })).status, 200, 'what mirrors ask for'
     )
-    assert.equal((await post(own.gateway.url, '/db/_bulk_get', { docs: [{ id: '_design/other' }] })).status, 401)
+    assert.equal((await post(fixture.gateway.url, '/db/_bulk_get', { docs: [{ id: '_design/other' }] })).status, 401)
     assert.equal((await get('/db/_local/x')).status, 404)
     assert.notEqual((await get('/db/_security')).status, 200)
-    assert.ok((await with_('bearer', '/db/_security', token(['secret']))).json.members.roles.length,
+    assert.ok((await getWithToken('bearer', '/db/_security', token(['secret']))).json.members.roles.length,
       'a mirror sees that not everybody may read this')
   })
 
   it('leave only the document of the store in the change feed when all layers are private', async () => {
-    const closed = await own.another({ ...OPTIONS, privateLayers: '*' })
+    const gateway = await fixture.another({ ...OPTIONS, privateLayers: '*' })
     for (const path of ['/db/_changes', '/db/_changes?feed=longpoll&since=0&timeout=100']) {
-      const { status, json } = await ask(closed.url, path)
+      const { status, json } = await ask(gateway.url, path)
       assert.deepEqual([status, json.results.map(({ id }) => id)], [200, ['tilecouch']], path)
     }
   })
@@ -260,30 +264,30 @@ onEachStore('private layers', backend => {
     const [cookie] = opened.headers['set-cookie']
     assert.match(cookie, /^tilecouch-[\w-]{12}=tc1\.[\w.-]+; Max-Age=3\d\d\d; Path=\/; HttpOnly; SameSite=Lax$/)
     const jar = new Map()
-    const take = ({ headers }) => {
+    const storeCookies = ({ headers }) => {
       for (const line of headers['set-cookie']) {
         const [, name, value, age] = /^([\w-]+)=([^;]*); Max-Age=(\d+);/.exec(line) ?? []
         if (+age) jar.set(name, value)
         else jar.delete(name)
       }
     }
-    const shown = () => [['other', '1'], ...jar].map(pair => pair.join('=')).join('; ')
-    take(opened)
-    take(await get(`/?token=${second}`)) // the browser shows no cookie: two links at once, or one of another page
-    const both = shown()
-    assert.equal((await get('/secret/3/1/0.png', { cookie: both })).status, 200)
-    assert.equal((await get('/draft-a/3/1/0.png', { cookie: both })).status, 200)
-    const many =
-      Array.from({ length: 30 }, (_, at) => token(['secret'], { until: Math.floor(Date.now() / 1000) + 1000 + at }))
-    for (const one of many) take(await get(`/?token=${one}`, { cookie: shown() }))
-    assert.ok(shown().length < 8000 && jar.size === 8 &&
-      (await get('/secret/3/1/0.png', { cookie: shown() })).status === 200)
+    const cookieHeader = () => [['other', '1'], ...jar].map(pair => pair.join('=')).join('; ')
+    storeCookies(opened)
+    storeCookies(await get(`/?token=${second}`)) // sent without cookies, as by a link on another page
+    const bothCookies = cookieHeader()
+    assert.equal((await get('/secret/3/1/0.png', { cookie: bothCookies })).status, 200)
+    assert.equal((await get('/draft-a/3/1/0.png', { cookie: bothCookies })).status, 200)
+    const tokens = Array.from({ length: 30 },
+      (_, index) => token(['secret'], { until: Math.floor(Date.now() / 1000) + 1000 + index }))
+    for (const text of tokens) storeCookies(await get(`/?token=${text}`, { cookie: cookieHeader() }))
+    assert.ok(cookieHeader().length < 8000 && jar.size === 8 &&
+      (await get('/secret/3/1/0.png', { cookie: cookieHeader() })).status === 200)
     assert.deepEqual([(await get(`/?token=${expired(['secret'])}`)).json.error, (await get('/?token=x')).json.error],
       ['TOKEN_EXPIRED', 'TOKEN_INVALID'])
     for (
       const address of ['/?token=', '/?a&token=', '/?token=#x', '/constructor?token=', `/constructor?token=${first}`]
     ) {
-      const { status, headers } = await get(address, { cookie: shown() })
+      const { status, headers } = await get(address, { cookie: cookieHeader() })
       const expected = address.startsWith('/?') ? 200 : 404
       assert.deepEqual([status, headers['set-cookie']], [expected, undefined], 'nobody else removes a cookie')
     }
@@ -322,17 +326,19 @@ onEachStore('private layers', backend => {
         fc.dictionary(parameter, value, { maxKeys: 5 })
       ).map(([name, query]) => `/db/${name}?${new URLSearchParams(query)}`),
       fc.tuple(fc.constantFrom(...PRIVATE.flatMap(addresses)), fc.nat(200), fc.constantFrom('/', '%2f', '.', '@', ':',
-        '%00', '?', '#', '//', '%40', ';', '\\')).map(([text, at, sign]) => text.slice(0, at) + sign + text.slice(at))
+        '%00', '?', '#', '//', '%40', ';', '\\'))
+        .map(([text, index, sign]) => text.slice(0, index) + sign + text.slice(index))
     )
-    const good = token(['secret', 'draft-*', '*'])
-    const text = fc.oneof(
+    const validToken = token(['secret', 'draft-*', '*'])
+    const anyToken = fc.oneof(
       fc.constantFrom(undefined, token(['open']), expired(['*']), forged(['*']),
-        forged(['secret']), '', '.', 'tc1...', good.slice(0, -1), `${good}A`, good.toUpperCase()),
-      fc.tuple(fc.nat(good.length - 1), fc.constantFrom('A', 'z', '.', '-', '~', '%41'))
-        .map(([at, sign]) => good.slice(0, at) + sign + good.slice(at + 1)).filter(one => one !== good && !isGood(one))
+        forged(['secret']), '', '.', 'tc1...', validToken.slice(0, -1), `${validToken}A`, validToken.toUpperCase()),
+      fc.tuple(fc.nat(validToken.length - 1), fc.constantFrom('A', 'z', '.', '-', '~', '%41'))
+        .map(([index, sign]) => validToken.slice(0, index) + sign + validToken.slice(index + 1))
+        .filter(changed => changed !== validToken && !isGood(changed))
     )
     const body = fc.oneof(fc.constant(undefined),
-      fc.constantFrom(...PRIVATE.flatMap(layer => questions(layer).map(([, one]) => one))),
+      fc.constantFrom(...PRIVATE.flatMap(layer => questions(layer).map(([, question]) => question))),
       fc.record(
         {
           keys: fc.array(key), startkey: key, endkey: key, include_docs: fc.boolean(),
@@ -351,14 +357,14 @@ onEachStore('private layers', backend => {
       ))
     const anyWay = fc.constantFrom(...Object.keys(ways))
     const anyMethod = fc.constantFrom('GET', 'GET', 'HEAD', 'POST')
-    await fc.assert(fc.asyncProperty(path, text, anyWay, body, anyMethod, async (address, one, way, asked, method) => {
-      if (!/^[/h]/.test(address) || /[\s\\]|[^\x20-\x7e]/.test(address)) return
-      const [target, headers] = one === undefined ? [address, {}] : ways[way](address, one)
-      const answer = asked && method === 'POST'
-        ? await post(own.gateway.url, `${target}&timeout=10`, asked, { headers })
-          : await ask(own.gateway.url, target, { method, headers })
-      // an error may repeat the address it was asked for
-      assertSilent(answer, `${method} ${target} ${JSON.stringify(asked)}`,
+    await fc.assert(fc.asyncProperty(path, anyToken, anyWay, body, anyMethod, async (url, text, way, query, method) => {
+      if (!/^[/h]/.test(url) || /[\s\\]|[^\x20-\x7e]/.test(url)) return
+      const [target, headers] = text === undefined ? [url, {}] : ways[way](url, text)
+      const answer = query && method === 'POST'
+        ? await post(fixture.gateway.url, `${target}&timeout=10`, query, { headers })
+          : await ask(fixture.gateway.url, target, { method, headers })
+      // an error message may repeat the requested address
+      assertSilent(answer, `${method} ${target} ${JSON.stringify(query)}`,
         { names: !/(secret|draft-a)(:|%3a)3/i.test(target) })
       assert.notEqual(answer.status, 500, `${method} ${target}`)
     }), { numRuns: process.env.TILECOUCH_LONG ? 20000 : 400 })
@@ -366,11 +372,11 @@ onEachStore('private layers', backend => {
 
   it('accept tokens of every configured key, and of no other', async () => {
     for (const key of Object.keys(KEYS)) {
-      assert.equal((await with_('bearer', '/secret/3/1/0.png', token(['secret'], { key }))).status, 200)
+      assert.equal((await getWithToken('bearer', '/secret/3/1/0.png', token(['secret'], { key }))).status, 200)
     }
-    const later = await own.another({ ...OPTIONS, accessKeys: { knew: KEYS.knew } })
+    const gateway = await fixture.another({ ...OPTIONS, accessKeys: { knew: KEYS.knew } })
     assert.equal(
-      (await ask(later.url, '/secret/3/1/0.png',
+      (await ask(gateway.url, '/secret/3/1/0.png',
         { headers: { authorization: `Bearer ${token(['secret'], { key: 'kold' })}` } })).json.error, 'TOKEN_INVALID'
     )
   })

@@ -1,4 +1,4 @@
-// One tile as an answer: what is said about it, and when nothing need be sent.
+// Tests of the answer to a tile request: its headers, cache lifetimes, compression, 304, and answers for missing tiles.
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import net from 'node:net'
@@ -13,7 +13,7 @@ import { png } from '../support/tiles.js'
 import { entryOf, openFront } from '../support/gateway/stand.js'
 import { ask, closeConnections } from '../support/gateway/wire.js'
 
-/** The clock stands. */
+/** Stops the clock, so that ages are exact. */
 const stopClock = () => mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-11-24T04:30:00Z') })
 
 describe('matchesEtag', () => {
@@ -34,11 +34,11 @@ describe('sendCompressed', () => {
     const req = { method: 'GET', headers: { 'accept-encoding': 'gzip' } }
     const res = { appendHeader () {}, writeHead () {}, end: bytes => sent.push(bytes) }
     const send = body => sendCompressed(req, res, '"a"', {}, {}, body)
-    const kept = Buffer.alloc(2000, 'a')
-    await Promise.all([send(kept), send(kept)])
-    for (const body of [kept, Buffer.from(kept)]) await send(body)
+    const cachedBody = Buffer.alloc(2000, 'a')
+    await Promise.all([send(cachedBody), send(cachedBody)])
+    for (const body of [cachedBody, Buffer.from(cachedBody)]) await send(body)
     assert.deepEqual(sent.map(bytes => bytes === sent[0]), [true, true, true, false])
-    for (const bytes of sent) assert.deepEqual(gunzipSync(bytes), kept)
+    for (const bytes of sent) assert.deepEqual(gunzipSync(bytes), cachedBody)
   })
 })
 
@@ -47,26 +47,26 @@ describe('CachePolicy', () => {
   afterEach(() => mock.timers.reset())
 
   const policy = new CachePolicy({ maxAge: 300, staleWhileRevalidate: 86400, staleIfError: 604800 })
-  const of = (time, entry, outcome = 'hit') => policy.of({ time }, { entry: entryOf(entry), outcome })
+  const cacheControlOf = (time, entry, outcome = 'hit') => policy.of({ time }, { entry: entryOf(entry), outcome })
 
   const EXPIRED = { expires: '2026-11-24T04:29:59Z' }
-  const HOLDS = { expires: '2026-11-24T04:31:40Z' }
+  const VALID = { expires: '2026-11-24T04:31:40Z' }
   const TIMES = ['2024', '2024-03', '2024-03-01', '2024-03-01T00:00', '2024-03-01T00:00:00Z', '2024-03-02T00:00:00Z']
 
   const cases = [
-    ['the remaining seconds for a tile that expires later', [[undefined, HOLDS], [undefined, HOLDS, 'miss']], 100],
+    ['the remaining seconds for a tile that expires later', [[undefined, VALID], [undefined, VALID, 'miss']], 100],
     ['no seconds for a tile that has expired or is stale', [[undefined, EXPIRED], [undefined, EXPIRED, 'stale'],
-      [undefined, EXPIRED, 'miss'], [undefined, {}, 'stale'], [undefined, HOLDS, 'stale']], 0],
+      [undefined, EXPIRED, 'miss'], [undefined, {}, 'stale'], [undefined, VALID, 'stale']], 0],
     ['maxAge for a tile that never expires', [[undefined, {}], ['9998', {}]], 300],
     ['maxAge for a past time, even if the tile has expired', TIMES.map(time => [time, EXPIRED]), 300],
-    ['the remaining seconds of the head for a future time', [['2026-11-24T04:46:40Z', HOLDS], ['9998', HOLDS]], 100],
+    ['the remaining seconds of the head for a future time', [['2026-11-24T04:46:40Z', VALID], ['9998', VALID]], 100],
     ['no seconds for a future time of an expired head', [['2026-11-24T04:46:40Z', EXPIRED], ['9998', EXPIRED]], 0]
   ]
-  for (const [title, asked, age] of cases) {
+  for (const [title, questions, age] of cases) {
     it(`allows ${title}`, () => {
-      for (const question of asked) {
-        assert.equal(of(...question), `public, max-age=${age}, stale-while-revalidate=86400, stale-if-error=604800`,
-          JSON.stringify(question))
+      for (const question of questions) {
+        assert.equal(cacheControlOf(...question),
+          `public, max-age=${age}, stale-while-revalidate=86400, stale-if-error=604800`, JSON.stringify(question))
       }
     })
   }
@@ -109,9 +109,9 @@ describe('a tile as an answer', () => {
     await open({ kept: { 'osm:1:0:0': entry }, get: async () => entryOf({ bytes: png(2) }) })
     const { status, headers, body } = await get('/osm/1/0/0.png')
     assert.deepEqual([status, body], [200, entry.bytes])
-    const { 'cache-control': age, date, connection, 'keep-alive': alive, ...rest } = headers
+    const { 'cache-control': age, date, connection, 'keep-alive': alive, ...otherHeaders } = headers
     assert.equal(age, 'public, max-age=100, stale-while-revalidate=86400, stale-if-error=604800')
-    assert.deepEqual(rest, {
+    assert.deepEqual(otherHeaders, {
       'content-type': 'image/png',
       'content-length': `${entry.bytes.length}`,
       'accept-ranges': 'bytes',
@@ -186,11 +186,11 @@ describe('a tile as an answer', () => {
     'hold too many bytes', async () => {
     const type = 'application/vnd.mapbox-vector-tile'
     const packed = gzipSync(Buffer.alloc(60e6), { level: 1 })
-    const names = Array.from({ length: 7 }, (_, at) => `osm:3:${at}:0`)
-    const kept = Object.fromEntries(names.map(name => [name, entryOf({ bytes: Buffer.from(packed), type })]))
-    await open({ kept })
+    const names = Array.from({ length: 7 }, (_, index) => `osm:3:${index}:0`)
+    const entries = Object.fromEntries(names.map(name => [name, entryOf({ bytes: Buffer.from(packed), type })]))
+    await open({ kept: entries })
     const idle = []
-    const begin = async path => {
+    const startRequest = async path => {
       const socket = net.connect(front.port, '127.0.0.1').on('error', () => {})
       idle.push(socket)
       socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
@@ -198,13 +198,13 @@ describe('a tile as an answer', () => {
       socket.pause()
       return +/ (\d+) /.exec(`${head}`)[1]
     }
-    const before = process.memoryUsage().arrayBuffers
-    for (let client = 0; client < 30; client++) assert.equal(await begin('/osm/3/0/0.pbf'), 200)
-    assert.ok(process.memoryUsage().arrayBuffers - before < 150e6, 'one for all')
+    const bytesBefore = process.memoryUsage().arrayBuffers
+    for (let client = 0; client < 30; client++) assert.equal(await startRequest('/osm/3/0/0.pbf'), 200)
+    assert.ok(process.memoryUsage().arrayBuffers - bytesBefore < 150e6, 'one for all')
     const statuses = []
-    for (let x = 1; x < 7; x++) statuses.push(await begin(`/osm/3/${x}/0.pbf`))
+    for (let x = 1; x < 7; x++) statuses.push(await startRequest(`/osm/3/${x}/0.pbf`))
     assert.deepEqual([...new Set(statuses)], [200, 503])
-    assert.ok(process.memoryUsage().arrayBuffers - before < 350e6, 'and a limit for all')
+    assert.ok(process.memoryUsage().arrayBuffers - bytesBefore < 350e6, 'and a limit for all')
     for (const socket of idle) socket.destroy()
     const isFree = async () => (await get('/osm/3/6/0.pbf', {}, 'HEAD')).status === 200
     await until(isFree, { what: 'room again when they have left' })
@@ -215,10 +215,10 @@ describe('a tile as an answer', () => {
     const columns = [0, 1, 2, 3, 4, 5]
     const entryAt = () => entryOf({ bytes: Buffer.from(packed), type: 'application/vnd.mapbox-vector-tile' })
     await open({ kept: Object.fromEntries(columns.map(x => [`osm:3:${x}:0`, entryAt()])) })
-    const gone = { destroyed: true, once () {} }
+    const closedResponse = { destroyed: true, once () {} }
     for (const x of columns.slice(1)) {
-      const asked = { layer: 'osm', z: 3, x, y: 0 }
-      await Promise.resolve(tile(front.ctx, asked, { method: 'GET', headers: {} }, gone)).catch(() => {})
+      const request = { layer: 'osm', z: 3, x, y: 0 }
+      await Promise.resolve(tile(front.ctx, request, { method: 'GET', headers: {} }, closedResponse)).catch(() => {})
     }
     assert.equal((await get('/osm/3/0/0.pbf')).status, 200)
   }).timeout(60000)
@@ -241,13 +241,13 @@ describe('a tile as an answer', () => {
     }
 
     const reasons = { TILE_NOT_FOUND: 'no tile', NOT_KEPT: 'this store does not keep' }
-    /** A PNG, every pixel of which is transparent. */
+    /** Asserts that the answer is a PNG of transparent pixels. */
     async function assertBlank (headers, body, side) {
       const { width, height, format, channels, hasAlpha } = await sharp(body).metadata()
-      const found = [headers['content-type'], width, height, format, hasAlpha, channels]
-      assert.deepEqual(found, ['image/png', side, side, 'png', true, 4])
+      const properties = [headers['content-type'], width, height, format, hasAlpha, channels]
+      assert.deepEqual(properties, ['image/png', side, side, 'png', true, 4])
       const pixels = await sharp(body).ensureAlpha().raw().toBuffer()
-      assert.ok(pixels.every((value, at) => at % 4 !== 3 || value === 0), 'every pixel is transparent')
+      assert.ok(pixels.every((value, index) => index % 4 !== 3 || value === 0), 'every pixel is transparent')
       assert.ok(body.length < 2000)
     }
 
@@ -285,8 +285,9 @@ describe('a tile as an answer', () => {
       const unknown = await get('/osm/1/0/0.png')
       assert.deepEqual([unknown.status, unknown.json.error, unknown.headers['cache-control']],
         [404, 'LAYER_NOT_FOUND', 'no-store'])
-      const away = await get('/other/1/0/0.png')
-      assert.deepEqual([away.status, away.json, away.headers['cache-control'], away.headers['retry-after']],
+      const unreachable = await get('/other/1/0/0.png')
+      assert.deepEqual([unreachable.status, unreachable.json,
+        unreachable.headers['cache-control'], unreachable.headers['retry-after']],
         [503, { error: 'UNREACHABLE', reason: 'the store cannot be reached' }, 'no-store', '5'])
     })
   })

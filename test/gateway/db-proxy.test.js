@@ -1,4 +1,4 @@
-// What passes between /db and the store, with a store that says anything.
+// Tests of the proxy at /db: requests and answers that it passes on, and its limits. The store is a scripted server.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { Couch } from '../../loader/store/couch.js'
@@ -9,33 +9,33 @@ import { startServer } from '../support/server.js'
 import { ask, closeConnections, post, speak } from '../support/gateway/wire.js'
 
 describe('the proxy of /db', () => {
-  let store, gate, base, ctx, couch, answer, seen
-  const ending = []
+  let store, proxyServer, base, ctx, couch, answer, requests
+  const cleanups = []
 
   beforeEach(async () => {
-    seen = []
+    requests = []
     answer = (req, res) => res.writeHead(200, { 'Content-Type': 'application/json' }).end('{"ok":true}')
     store = await startServer((req, res) => {
       const parts = []
       req.on('data', part => parts.push(part))
       req.on('end', () => {
-        seen.push({ method: req.method, url: req.url, headers: req.headers, body: Buffer.concat(parts).toString() })
+        requests.push({ method: req.method, url: req.url, headers: req.headers, body: Buffer.concat(parts).toString() })
         answer(req, res)
       })
     })
     couch = new Couch(`${store.url.replace('//', '//reader:p%40ss@')}/couch/tiles`)
     ctx = { options: { dbAccess: true }, proxy: new DatabaseProxy(couch) }
-    gate = await startServer((req, res) => {
+    proxyServer = await startServer((req, res) => {
       const [path, query = ''] = req.url.slice(3).split(/\?(.*)/s)
       db(ctx, { path, query }, req, res).catch(error => res.destroy(error))
     })
-    base = gate.url
+    base = proxyServer.url
   })
 
   afterEach(async () => {
-    for (const end of ending.splice(0)) await end()
+    for (const cleanUp of cleanups.splice(0)) await cleanUp()
     closeConnections()
-    await gate.close()
+    await proxyServer.close()
     await ctx.proxy.close()
     await store.close()
   })
@@ -50,26 +50,26 @@ describe('the proxy of /db', () => {
         connection: 'keep-alive, x-secret', 'x-secret': '1', origin: 'http://page', referer: 'http://page'
       }
     })
-    const [{ method, url, headers }] = seen
+    const [{ method, url, headers }] = requests
     assert.deepEqual([method, url], ['GET', '/couch/tiles/layer%3Aosm?rev=1-a'])
     assert.equal(headers.authorization, `Basic ${btoa('reader:p@ss')}`)
-    const { host, connection, ...rest } = headers
-    assert.deepEqual(rest, {
+    const { host, connection, ...otherHeaders } = headers
+    assert.deepEqual(otherHeaders, {
       accept: 'application/json', 'if-none-match': '"x"', 'accept-encoding': 'gzip',
       authorization: headers.authorization
     })
     assert.equal(host, new URL(couch.url).host)
     await ask(base, '/db/a/b', { headers: { range: 'bytes=0-1,5-9', 'accept-encoding': 'br, gzip;q=0' } })
-    assert.deepEqual([seen[1].headers.range, seen[1].headers['accept-encoding']], [undefined, undefined])
+    assert.deepEqual([requests[1].headers.range, requests[1].headers['accept-encoding']], [undefined, undefined])
   })
 
   it('sends the parsed body to the store, not the bytes of the client', async () => {
     await post(base, '/db/_all_docs?limit=%35', '{"keys": ["a"],\n "keys": ["b"]}',
       { headers: { 'content-type': 'application/json; charset=utf-8', 'content-encoding': 'identity' } })
-    assert.equal(seen[0].body, '{"keys":["b"]}')
-    assert.equal(seen[0].headers['content-type'], 'application/json')
+    assert.equal(requests[0].body, '{"keys":["b"]}')
+    assert.equal(requests[0].headers['content-type'], 'application/json')
     assert.equal((await post(base, '/db/_changes', '', { headers: { 'content-type': 'text/plain' } })).status, 200)
-    assert.equal(seen[1].body, '{}')
+    assert.equal(requests[1].body, '{}')
   })
 
   it('refuses a body that is not a JSON object, or has too many bytes, values or levels', async () => {
@@ -92,7 +92,7 @@ describe('the proxy of /db', () => {
       `POST /db/_all_docs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: ` +
         `chunked\r\n\r\n${`80000\r\n${'x'.repeat(0x80000)}\r\n`.repeat(6)}`)
     assert.match(chunked, /^HTTP\/1\.1 413 [^]*connection: close/i)
-    assert.equal(seen.length, 0)
+    assert.equal(requests.length, 0)
   })
 
   it('passes on the headers of an answer, but no cookie and no name of a server', async () => {
@@ -104,23 +104,23 @@ describe('the proxy of /db', () => {
       'WWW-Authenticate': 'Basic', 'X-CouchDB-Body-Time': '0'
     }).end('ok')
     const { status, headers, text } = await ask(base, '/db/a/b')
-    const { date, connection, 'keep-alive': keep, ...rest } = headers
+    const { date, connection, 'keep-alive': keep, ...otherHeaders } = headers
     assert.deepEqual([status, text], [200, 'ok'])
-    assert.deepEqual(rest, {
+    assert.deepEqual(otherHeaders, {
       'accept-ranges': 'bytes', 'content-type': 'text/html', 'content-length': '2', etag: '"e"',
       'cache-control': 'must-revalidate', 'content-security-policy': 'sandbox', 'x-content-type-options': 'nosniff'
     })
   })
 
   it('hides error messages and redirects of the store', async () => {
-    const inside = '{"error":"x","reason":"at http://reader:p%40ss@inside/ in /opt/couchdb"}'
+    const details = '{"error":"x","reason":"at http://reader:p%40ss@inside/ in /opt/couchdb"}'
     for (
-      const [status, wanted] of [[401, 502], [403, 502], [301, 404], [302, 404], [500, 502], [503, 503], [504, 502]]
+      const [status, expected] of [[401, 502], [403, 502], [301, 404], [302, 404], [500, 502], [503, 503], [504, 502]]
     ) {
       answer = (req, res) => res.writeHead(status,
-        { 'Content-Type': 'application/json', Location: 'http://inside/', 'WWW-Authenticate': 'Basic' }).end(inside)
-      const { status: shown, text, headers } = await ask(base, '/db/a')
-      assert.equal(shown, wanted)
+        { 'Content-Type': 'application/json', Location: 'http://inside/', 'WWW-Authenticate': 'Basic' }).end(details)
+      const { status: answerStatus, text, headers } = await ask(base, '/db/a')
+      assert.equal(answerStatus, expected)
       assert.ok(!/inside|p%40ss|couchdb/.test(text + JSON.stringify(headers)), text)
       assert.equal(headers['www-authenticate'], undefined)
       assert.deepEqual(Object.keys(JSON.parse(text)), ['error', 'reason'])
@@ -135,7 +135,7 @@ describe('the proxy of /db', () => {
       req.socket.destroy()
     }
     assert.equal((await post(base, '/db/_all_docs', { keys: [] })).status, 200)
-    assert.equal(seen.length, 2)
+    assert.equal(requests.length, 2)
     answer = req => req.socket.destroy()
     const lost = await ask(base, '/db/a')
     assert.deepEqual([lost.status, lost.headers['retry-after'], lost.json.error], [503, '2', 'service_unavailable'])
@@ -160,56 +160,57 @@ describe('the proxy of /db', () => {
     let closed = 0
     answer = (req, res) => {
       res.once('close', () => closed++)
-      if (/a$/.test(req.url)) return // not a word yet
+      if (/a$/.test(req.url)) return // never answers
       res.writeHead(200, { 'Content-Type': 'application/json' })
       res.write('{"results":[\n')
     }
     for (const path of ['/db/a', '/db/_all_docs', '/db/_changes?feed=continuous', '/db/_changes?feed=longpoll']) {
-      const { signal, leave } = leaving()
-      const before = seen.length
-      const left = fetch(base + path, { signal }).then(response => response.text()).catch(() => 'left')
-      await until(() => seen.length > before, { what: `the question ${path}` })
+      const { signal, leave } = leavingClient()
+      const countBefore = requests.length
+      const outcome = fetch(base + path, { signal }).then(response => response.text()).catch(() => 'left')
+      await until(() => requests.length > countBefore, { what: `the question ${path}` })
       leave()
-      assert.equal(await left, 'left')
+      assert.equal(await outcome, 'left')
     }
     await until(() => closed === 4, { what: 'the store to be left alone' })
   })
 
-  /** A client that leaves. */
-  function leaving () {
+  /** Returns the signal of a client, and a function that ends its request. */
+  function leavingClient () {
     const controller = new AbortController()
     return { signal: controller.signal, leave: () => controller.abort() }
   }
 
   let sent
-  /** An answer that never ends. */
+  /** Sends an answer that never ends. */
   function endless (req, res) {
     const piece = Buffer.alloc(65536, 'x')
     sent = 0
     res.writeHead(200, { 'Content-Type': 'application/octet-stream' })
-    const more = () => {
+    const sendMore = () => {
       while (!res.destroyed) {
         sent += piece.length
         if (!res.write(piece)) break
       }
-      res.once('drain', more)
+      res.once('drain', sendMore)
     }
-    more()
+    sendMore()
   }
 
-  /** A proxy with limits of its own. Returns a function that asks it, from an address or from this machine. */
+  /** Starts a proxy with the given limits. Returns a function that sends it requests, as from a client address. */
   async function openLimited ({ endings, ...limits }) {
     const proxy = new DatabaseProxy(couch, { trustProxy: true, ...limits })
-    const limited = await startServer((req, res) => {
+    const limitedServer = await startServer((req, res) => {
       const [path, search = ''] = req.url.split('?')
-      const asked = parseDbRequest('GET', path, search)
-      asked.isLarge = checkLimits(asked)
-      proxy.forward(asked, undefined, req, res, { endings })
+      const request = parseDbRequest('GET', path, search)
+      request.isLarge = checkLimits(request)
+      proxy.forward(request, undefined, req, res, { endings })
         .catch(error => res.writeHead(error.status, error.headers).end())
     })
-    ending.push(limited.close, () => proxy.close())
+    cleanups.push(limitedServer.close, () => proxy.close())
     return (path, { from = '', ...options } = {}) =>
-      fetch(`${limited.url}${path}`, { headers: from ? { 'x-forwarded-for': `9.9.9.9, ${from}` } : {}, ...options })
+      fetch(`${limitedServer.url}${path}`,
+        { headers: from ? { 'x-forwarded-for': `9.9.9.9, ${from}` } : {}, ...options })
   }
 
   it('cuts off an answer that its client does not read while another client waits', async () => {
@@ -222,20 +223,20 @@ describe('the proxy of /db', () => {
 
   it('reads no more from the store than a slow client takes', async () => {
     answer = endless
-    const { signal, leave } = leaving()
+    const { signal, leave } = leavingClient()
     const response = await fetch(`${base}/db/a/b`, { signal })
-    let before = -1
+    let sentBefore = -1
     await until(() => {
-      const still = sent === before
-      before = sent
-      return still
+      const hasStopped = sent === sentBefore
+      sentBefore = sent
+      return hasStopped
     }, { every: 200, what: 'the stream to stand still' })
     assert.ok(sent < 50e6, `${sent} bytes, of which nobody has read any`)
     leave()
     await response.body?.cancel().catch(() => {})
   })
 
-  /** What the store answers to a feed, which goes on. */
+  /** Starts the answer to a feed, and leaves it open. */
   const feed = (req, res) => res.writeHead(200, { 'Content-Type': 'application/json' }).write('\n')
   const FEED = '/_changes?feed=continuous'
 
@@ -243,16 +244,16 @@ describe('the proxy of /db', () => {
     answer = (req, res) => /_changes/.test(req.url) ? feed(req, res) : res.end('{}')
     const ended = new AbortController()
     const get = await openLimited({ feeds: 3, connections: 1, signal: ended.signal })
-    const { signal, leave } = leaving()
+    const { signal, leave } = leavingClient()
     await Promise.all([1, 2, 3].map(() => get(FEED, { signal })))
     const fourth = await get('/_changes?feed=longpoll')
     assert.deepEqual([fourth.status, fourth.headers.get('retry-after')], [429, '2'])
     assert.equal((await get('/a')).status, 200)
     leave()
     await until(async () => {
-      const again = leaving()
-      const { status } = await get('/_changes?feed=longpoll', { signal: again.signal })
-      again.leave()
+      const client = leavingClient()
+      const { status } = await get('/_changes?feed=longpoll', { signal: client.signal })
+      client.leave()
       return status === 200
     }, { what: 'room for another' })
     const last = await get(FEED)
@@ -264,18 +265,18 @@ describe('the proxy of /db', () => {
     answer = () => {} // CouchDB sends the head with the first change
     const ended = new AbortController()
     const get = await openLimited({ signal: ended.signal })
-    const waiting = get(FEED)
-    await until(() => seen.length === 1, { what: 'the store to be asked' })
+    const waitingFeed = get(FEED)
+    await until(() => requests.length === 1, { what: 'the store to be asked' })
     ended.abort()
     const getWithToken = await openLimited({ endings: [ended.signal] })
-    const answers = await Promise.all([waiting, get(FEED), getWithToken(FEED)])
-    assert.deepEqual([answers.map(({ status }) => status), seen.length], [[503, 503, 503], 1])
+    const answers = await Promise.all([waitingFeed, get(FEED), getWithToken(FEED)])
+    assert.deepEqual([answers.map(({ status }) => status), requests.length], [[503, 503, 503], 1])
   })
 
   it('limits the number of feeds of one address', async () => {
     answer = feed
     const get = await openLimited({ feedsEach: 2 })
-    const { signal, leave } = leaving()
+    const { signal, leave } = leavingClient()
     const statuses = []
     for (const from of ['1.1.1.1', '1.1.1.1', '1.1.1.1', '2.2.2.2',
       '2001:db8::1', '2001:db8::2', '2001:db8:0:0:9::3', undefined, undefined, undefined]) {
@@ -287,16 +288,16 @@ describe('the proxy of /db', () => {
   })
 
   it('limits the number of other requests of one address at the same time', async () => {
-    const waiting = new Set()
-    answer = (req, res) => { waiting.add(res) }
+    const waitingResponses = new Set()
+    answer = (req, res) => { waitingResponses.add(res) }
     const get = await openLimited({ readsEach: 2 })
     const statusFor = from => get('/_all_docs', { from }).then(({ status }) => status)
     const first = [statusFor('1.1.1.1'), statusFor('1.1.1.1')]
-    await until(() => waiting.size === 2, { what: 'two questions of one address' })
+    await until(() => waitingResponses.size === 2, { what: 'two questions of one address' })
     assert.equal(await statusFor('1.1.1.1'), 429)
     first.push(statusFor('2.2.2.2'))
-    await until(() => waiting.size === 3, { what: 'the question of another' })
-    for (const res of waiting) res.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
+    await until(() => waitingResponses.size === 3, { what: 'the question of another' })
+    for (const res of waitingResponses) res.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
     assert.deepEqual(await Promise.all(first), [200, 200, 200])
   })
 
@@ -310,14 +311,14 @@ describe('the proxy of /db', () => {
     }
     const get = await openLimited({ images: 2, imagesEach: 3, longest: 1000 })
     const from = '1.1.1.1'
-    const large = () => get('/_all_docs?include_docs=true&attachments=true&limit=5', { from })
-    const first = await Promise.all([large(), large()])
-    const later = [large(), large()]
-    assert.equal((await Promise.race(later)).status, 429, 'one address has enough')
+    const getLarge = () => get('/_all_docs?include_docs=true&attachments=true&limit=5', { from })
+    const first = await Promise.all([getLarge(), getLarge()])
+    const laterReads = [getLarge(), getLarge()]
+    assert.equal((await Promise.race(laterReads)).status, 429, 'one address has enough')
     assert.equal(open.size, 2, 'the third waits')
     assert.equal((await get('/_all_docs', { from })).status, 200, 'small ones do not wait for it')
     for (const response of first) await assert.rejects(response.text(), 'it may not last for ever')
-    const answers = await Promise.all(later)
+    const answers = await Promise.all(laterReads)
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 429])
     for (const { body } of answers) await body?.cancel()
   })

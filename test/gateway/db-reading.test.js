@@ -1,4 +1,4 @@
-// What /db takes for reading, and how it spells it for the store.
+// Tests of the parser of /db requests: which reads it allows, and how it encodes them for the store.
 import assert from 'node:assert/strict'
 import { fieldsOfBody, isHarmlessPattern } from '../../server/gateway/db/fields.js'
 import { checkLimits, parseDbRequest } from '../../server/gateway/db/request.js'
@@ -8,7 +8,7 @@ function read (method, path, search = '') {
   if (method === 'GET') checkLimits(request)
   return request
 }
-const refused = (method, path, search) => {
+const statusOf = (method, path, search) => {
   try {
     read(method, path, search)
   } catch (error) {
@@ -28,22 +28,22 @@ describe('parseDbRequest', () => {
         '/_design/versions/_view/by_tile', '/_design/versions/_view/by_tile/queries']
     }
     for (const path of reads.GET) {
-      assert.equal(refused('GET', path), 200, path)
-      assert.equal(refused('HEAD', path), 200, path)
+      assert.equal(statusOf('GET', path), 200, path)
+      assert.equal(statusOf('HEAD', path), 200, path)
     }
-    for (const path of reads.POST) assert.equal(refused('POST', path), 200, path)
+    for (const path of reads.POST) assert.equal(statusOf('POST', path), 200, path)
   })
 
   it('refuses every method and address that writes', () => {
     for (const path of ['', '/', HEAD, `${HEAD}/tile`, '/_local/abc', '/_design/tiles', '/_all_docs', '/_changes']) {
       for (const method of ['PUT', 'DELETE', 'COPY', 'PATCH', 'MOVE', 'OPTIONS', 'TRACE', 'get', '']) {
-        assert.equal(refused(method, path), 405, `${method} ${path}`)
+        assert.equal(statusOf(method, path), 405, `${method} ${path}`)
       }
     }
     for (const path of ['', '/', HEAD, '/_local/abc', '/_design/tiles', '/new/tile']) {
-      assert.equal(refused('POST', path), 405, path)
+      assert.equal(statusOf('POST', path), 405, path)
     }
-    for (const path of ['/_bulk_get', '/_all_docs/queries']) assert.equal(refused('GET', path), 405, path)
+    for (const path of ['/_bulk_get', '/_all_docs/queries']) assert.equal(statusOf('GET', path), 405, path)
   })
 
   it('refuses addresses of the server, its settings and its rights', () => {
@@ -56,7 +56,7 @@ describe('parseDbRequest', () => {
       '/_design/tiles/_update/x', '/_design/tiles/_info', '/_design/versions/_view',
       '/_design/versions/_view/by_tile/queries/x', '/_all_docs/x', '/doc/_x', '/__proto__', '/_design/x/__proto__']
     for (const path of paths) for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'DELETE']) {
-      assert.equal(refused(method, path), 403, `${method} ${path}`)
+      assert.equal(statusOf(method, path), 403, `${method} ${path}`)
     }
   })
 
@@ -64,9 +64,9 @@ describe('parseDbRequest', () => {
     const paths = ['/..', '/../_users', '/%2e%2e/_users', '/.%2E/_users/_all_docs',
       '/x/..', '/x/%2e%2e/%2e%2e/_users', '/x%2F..%2F..%2F_users', '/_design%2Ftiles', '/x%2fy', '//',
       '//_users', '/x//y', '/x/', '/.', '/%2e', '/x%5c..%5cy', '/x\\y', '/x%00', '/x%0d%0aHost:%20y', '/%7f', '/%c2%80']
-    for (const path of paths) assert.equal(refused('GET', path), 404, path)
+    for (const path of paths) assert.equal(statusOf('GET', path), 404, path)
     for (const path of ['/%', '/%zz', '/%ff%fe', '/%c0%ae%c0%ae/_users', '/%u002e']) {
-      assert.equal(refused('GET', path), 400, path)
+      assert.equal(statusOf('GET', path), 400, path)
     }
   })
 
@@ -101,20 +101,20 @@ describe('parseDbRequest', () => {
         ['open_revs=all', 'open_revs=["1-a"]', 'rev=1-a', 'atts_since=["1-a"]']]
     }
     for (const [path, [bad, good]] of Object.entries(cases)) {
-      for (const search of bad) assert.equal(refused('GET', path, search), 400, `${path}?${search}`)
-      for (const search of good) assert.equal(refused('GET', path, search), 200, `${path}?${search}`)
+      for (const search of bad) assert.equal(statusOf('GET', path, search), 400, `${path}?${search}`)
+      for (const search of good) assert.equal(statusOf('GET', path, search), 200, `${path}?${search}`)
     }
   })
 
   it('refuses parameters that no client of a store needs', () => {
-    const others = [
+    const unknownParameters = [
       'r=9', 'w=9', 'batch=ok', 'new_edits=false', 'callback=x', 'partition=x', 'mine=x', '__proto__=1', '$where=x',
       'start_key=1', 'end_key=1', 'start_key_doc_id=a', 'endkey_docid=a', 'local_seq=true', 'meta=true', 'sorted=false',
       'att_encoding_info=true', 'deleted_conflicts=true', 'stable=true', 'constructor=1'
     ]
     const paths = ['', '/_all_docs', '/_changes', HEAD, `${HEAD}/tile`, '/_design/versions/_view/by_tile']
     for (const path of paths) {
-      for (const search of others) assert.equal(refused('GET', path, search), 400, `${path}?${search}`)
+      for (const search of unknownParameters) assert.equal(statusOf('GET', path, search), 400, `${path}?${search}`)
     }
     const queries = read('POST', '/_all_docs/queries', 'limit=5')
     assert.deepEqual([queries.search, queries.args], ['', { limit: 5 }])
@@ -123,36 +123,36 @@ describe('parseDbRequest', () => {
   it('refuses fields that exclude each other, in the address and in the body', () => {
     const fields = { key: '"a"', keys: '["a"]', startkey: '"a"', endkey: '"a"' }
     const pairs = [['key', 'keys'], ['key', 'startkey'], ['key', 'endkey'], ['keys', 'startkey'], ['keys', 'endkey']]
-    for (const [one, other] of pairs.flatMap(pair => [pair, [...pair].reverse()])) {
-      const [first, second] = [one, other].map(name => ({ [name]: JSON.parse(fields[name]) }))
+    for (const [nameA, nameB] of pairs.flatMap(pair => [pair, [...pair].reverse()])) {
+      const [first, second] = [nameA, nameB].map(name => ({ [name]: JSON.parse(fields[name]) }))
       for (const path of ['/_all_docs', '/_design/versions/_view/by_tile']) {
-        assert.equal(refused('GET', path, `${one}=${fields[one]}&${other}=${fields[other]}`),
-          400, `${path} ${one} ${other}`)
-        const asked = read('POST', path, `${one}=${fields[one]}`)
-        assert.throws(() => checkLimits(asked, fieldsOfBody(asked.form, second, asked.args)), { status: 400 })
-        const query = read('POST', `${path}/queries`, `${one}=${fields[one]}`)
+        assert.equal(statusOf('GET', path, `${nameA}=${fields[nameA]}&${nameB}=${fields[nameB]}`),
+          400, `${path} ${nameA} ${nameB}`)
+        const request = read('POST', path, `${nameA}=${fields[nameA]}`)
+        assert.throws(() => checkLimits(request, fieldsOfBody(request.form, second, request.args)), { status: 400 })
+        const query = read('POST', `${path}/queries`, `${nameA}=${fields[nameA]}`)
         const body = fieldsOfBody(query.form, { queries: [second] }, query.args)
         assert.throws(() => checkLimits(query, body), { status: 400 })
-        const both = fieldsOfBody(query.form, { queries: [{}, { ...first, ...second }] })
-        assert.throws(() => checkLimits(query, both), { status: 400 })
+        const bothFields = fieldsOfBody(query.form, { queries: [{}, { ...first, ...second }] })
+        assert.throws(() => checkLimits(query, bothFields), { status: 400 })
       }
     }
-    assert.equal(refused('GET', HEAD, 'rev=1-a&open_revs=all'), 400)
+    assert.equal(statusOf('GET', HEAD, 'rev=1-a&open_revs=all'), 400)
     const bodies = [
       ['', { doc_ids: ['a'] }], ['', { selector: { _id: { $regex: '^a' } } }], ['filter=_selector', { doc_ids: ['a'] }],
       ['filter=_doc_ids', { selector: { _id: { $regex: '^a' } } }],
       ['filter=_doc_ids', { doc_ids: ['a'], selector: { _id: { $regex: '^a' } } }]
     ]
     for (const [search, body] of bodies) {
-      const asked = read('POST', '/_changes', search)
-      assert.throws(() => checkLimits(asked, fieldsOfBody('_changes', body)),
+      const request = read('POST', '/_changes', search)
+      assert.throws(() => checkLimits(request, fieldsOfBody('_changes', body)),
         { status: 400 }, `${search} ${Object.keys(body)}`)
     }
   })
 
   it('refuses a parameter that is given twice', () => {
-    assert.equal(refused('GET', '/_changes', 'feed=normal&feed=continuous'), 400)
-    assert.equal(refused('GET', '/_changes', 'feed=normal&f%65ed=continuous'), 400)
+    assert.equal(statusOf('GET', '/_changes', 'feed=normal&feed=continuous'), 400)
+    assert.equal(statusOf('GET', '/_changes', 'feed=normal&f%65ed=continuous'), 400)
     for (
       const [form, args, body] of [['_all_docs', { limit: 1 }, { limit: 5 }], ['_view', { keys: [] }, { keys: [1] }]]
     ) assert.throws(() => fieldsOfBody(form, body, args), { status: 400 }, form)
@@ -162,7 +162,7 @@ describe('parseDbRequest', () => {
     assert.deepEqual(['normal', 'longpoll', 'continuous'].map(feed => read('GET', '/_changes', `feed=${feed}`).isFeed),
       [false, true, true])
     for (const feed of ['live', 'eventsource', 'Longpoll', '', '__proto__', 'toString']) {
-      assert.equal(refused('GET', '/_changes', `feed=${feed}`), 400, feed)
+      assert.equal(statusOf('GET', '/_changes', `feed=${feed}`), 400, feed)
     }
     assert.match(read('GET', '/_changes', 'feed=continuous&heartbeat=1').search, /heartbeat=1000$/)
     assert.match(read('GET', '/_changes', 'feed=continuous&heartbeat=10000').search, /heartbeat=10000$/)
@@ -181,7 +181,7 @@ describe('parseDbRequest', () => {
 })
 
 describe('fieldsOfBody', () => {
-  const fits = (name, body) => {
+  const isAccepted = (name, body) => {
     try {
       fieldsOfBody(name, body)
       return true
@@ -213,24 +213,25 @@ describe('fieldsOfBody', () => {
         { docs: [{}] }, { docs: [{ id: 1 }] }, { docs: [{ id: 'a', rev: 1 }] }, { docs: [{ id: 'a', atts_since: 5 }] }]]
     ]
     for (const [name, good, bad] of cases) {
-      for (const body of good) assert.ok(fits(name, body), `${name} ${JSON.stringify(body)}`)
-      for (const body of bad) assert.ok(!fits(name, body), `${name} ${JSON.stringify(body)}`)
+      for (const body of good) assert.ok(isAccepted(name, body), `${name} ${JSON.stringify(body)}`)
+      for (const body of bad) assert.ok(!isAccepted(name, body), `${name} ${JSON.stringify(body)}`)
     }
   })
 
   it('accepts the fields of each query, and no others', () => {
-    const all = { limit: 1, queries: [{}], doc_ids: ['a'], docs: [{ id: 'a' }], selector: {}, r: 9, fields: ['a'] }
-    for (
-      const [form, own] of [['_all_docs', ['limit']], ['_bulk_get', ['docs']], ['queries of _all_docs', ['queries']]]
-    ) {
-      for (const name of Object.keys(all)) {
-        assert.equal(fits(form, { docs: [], queries: [], ...{ [name]: all[name] } }), false, `${form} ${name}`)
+    const allFields =
+      { limit: 1, queries: [{}], doc_ids: ['a'], docs: [{ id: 'a' }], selector: {}, r: 9, fields: ['a'] }
+    for (const [form, allowedNames] of
+      [['_all_docs', ['limit']], ['_bulk_get', ['docs']], ['queries of _all_docs', ['queries']]]) {
+      for (const name of Object.keys(allFields)) {
+        assert.equal(isAccepted(form, { docs: [], queries: [], ...{ [name]: allFields[name] } }),
+          false, `${form} ${name}`)
       }
-      assert.ok(fits(form, Object.fromEntries(own.map(name => [name, all[name]]))), form)
+      assert.ok(isAccepted(form, Object.fromEntries(allowedNames.map(name => [name, allFields[name]]))), form)
     }
-    assert.ok(!fits('_all_docs', JSON.parse('{"__proto__": {"limit": 5}}')))
-    assert.ok(!fits('_bulk_get', { docs: [{ id: 'a', attachments: true }] }))
-    assert.ok(!fits('queries of _all_docs', { queries: [{ reduce: true }] }))
+    assert.ok(!isAccepted('_all_docs', JSON.parse('{"__proto__": {"limit": 5}}')))
+    assert.ok(!isAccepted('_bulk_get', { docs: [{ id: 'a', attachments: true }] }))
+    assert.ok(!isAccepted('queries of _all_docs', { queries: [{ reduce: true }] }))
     assert.deepEqual(fieldsOfBody(
       'queries of _all_docs', { queries: [{ keys: ['a'] }, { limit: 3 }] }, { limit: 9, include_docs: true }
     ), { queries: [{ limit: 9, include_docs: true, keys: ['a'] }, { limit: 3, include_docs: true }] })
@@ -238,12 +239,12 @@ describe('fieldsOfBody', () => {
 
   it('refuses regular expressions that may run for ever', () => {
     const client = ['^(osm:[0-9:]+|layer:osm)$', '^(osm:[0-9:]+(@.+)?|layer:osm)$', '^osm:1[0-4]:', 'x{2,3}']
-    const endless = ['^(a+)+$', '(.*)*x', '(a|a)*b', '(.+){10}', '(?:x+)y',
+    const slowPatterns = ['^(a+)+$', '(.*)*x', '(a|a)*b', '(.+){10}', '(?:x+)y',
       '.*.*.*.*.*x', '^.*.*.*.*(b|c)', `${'a?'.repeat(30)}${'a'.repeat(30)}`, '(a)\\1', 'x'.repeat(3000), '(?=a)']
     assert.deepEqual(client.filter(pattern => !isHarmlessPattern(pattern)), [])
-    assert.deepEqual(endless.filter(isHarmlessPattern), [])
-    assert.ok(fits('_changes', { selector: { _id: { $regex: client[1] } } }))
-    assert.ok(!fits('_changes', { selector: { _id: { $regex: '(a+)+' } } }))
-    assert.ok(!fits('_changes', { selector: { _id: { $regex: 5 } } }))
+    assert.deepEqual(slowPatterns.filter(isHarmlessPattern), [])
+    assert.ok(isAccepted('_changes', { selector: { _id: { $regex: client[1] } } }))
+    assert.ok(!isAccepted('_changes', { selector: { _id: { $regex: '(a+)+' } } }))
+    assert.ok(!isAccepted('_changes', { selector: { _id: { $regex: 5 } } }))
   })
 })

@@ -1,4 +1,4 @@
-// Following the changes of a store over whatever comes between.
+// Tests of the follower, which reads the change feed of a store: through proxies, replaced databases and faulty feeds.
 import assert from 'node:assert/strict'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
@@ -10,14 +10,14 @@ import { throughFront } from '../support/gateway/stand.js'
 import { startServer } from '../support/server.js'
 import { png } from '../support/tiles.js'
 
-const quick = { heartbeat: 50, silence: 1000, firstDelay: 10, longestDelay: 50, poll: 300 }
+const quickLimits = { heartbeat: 50, silence: 1000, firstDelay: 10, longestDelay: 50, poll: 300 }
 const tile = (x, time = '2021-01-01T00:00:00Z') => ({ layer: 'osm', z: 5, x, y: 0, time, bytes: png(x) })
 
-/** A follower and what it has told. */
+/** Creates a follower, and collects the changes and resets that it reports. */
 function follow (couch, limits) {
   const told = { ids: [], changes: [], resets: 0, events: [] }
   const follower = new Follower({ couch }, {
-    limits: { ...quick, ...limits },
+    limits: { ...quickLimits, ...limits },
     onChange (change) {
       told.ids.push(change.id)
       told.changes.push(change)
@@ -33,13 +33,13 @@ function follow (couch, limits) {
 
 onEachStore('the follower of a store', backend => {
   let url, store, front, follower, told
-  const through = () => throughFront(front, url)
+  const frontUrl = () => throughFront(front, url)
   const open = async limits => {
-    ({ follower, told } = follow(new Couch(through()), limits))
+    ({ follower, told } = follow(new Couch(frontUrl()), limits))
     await follower.start()
     await until(() => follower.state.up)
   }
-  const hears = id => until(() => told.ids.includes(id), { what: `${id} to be told of` })
+  const waitForChange = id => until(() => told.ids.includes(id), { what: `${id} to be told of` })
 
   beforeEach(async () => {
     url = await backend.database()
@@ -55,7 +55,7 @@ onEachStore('the follower of a store', backend => {
   it('loses no change when it renews its connection, and reports no error', async () => {
     await open({ renew: 100 })
     for (let x = 0; x < 20; x++) await store.write([tile(x)])
-    await hears('osm:5:19:0')
+    await waitForChange('osm:5:19:0')
     await until(() => follower.state.connections > 4)
     const heads = told.ids.filter(id => /^osm:5:\d+:0$/.test(id))
     assert.deepEqual([heads.length, new Set(heads).size, told.resets, follower.state.error], [20, 20, 1, undefined])
@@ -69,7 +69,7 @@ onEachStore('the follower of a store', backend => {
     assert.ok(rows.some(({ id }) => id === 'osm:5:1:0'))
     const started = performance.now()
     await store.write([tile(2)])
-    await hears('osm:5:2:0')
+    await waitForChange('osm:5:2:0')
     assert.ok(performance.now() - started < 1000 * TIME_FACTOR)
     const doc = await store.couch.get('osm:5:2:0')
     assert.deepEqual(told.changes, [{ id: 'osm:5:2:0', rev: doc._rev, deleted: false }])
@@ -87,24 +87,24 @@ onEachStore('the follower of a store', backend => {
     await store.write([1, 2, 3, 4, 5, 6, 7, 8].map(x => tile(x)))
     await until(() => told.resets >= 2 && follower.state.up, { what: 'the other database to be noticed' })
     await store.write([tile(9)])
-    await hears('osm:5:9:0')
+    await waitForChange('osm:5:9:0')
   })
 
   it('polls when a proxy buffers the continuous feed', async () => {
     front.rule(async ({ kind, path }) => {
       if (kind === 'changes' && path.includes('continuous')) await new Promise(resolve => { setTimeout(resolve, 2000) })
     });
-    ({ follower, told } = follow(new Couch(through()), { silence: 150 }))
+    ({ follower, told } = follow(new Couch(frontUrl()), { silence: 150 }))
     await follower.start()
     await until(() => follower.state.up)
     assert.equal(follower.state.feed, 'longpoll')
     for (const x of [1, 2, 3]) {
       await store.write([tile(x)])
-      await hears(`osm:5:${x}:0`)
+      await waitForChange(`osm:5:${x}:0`)
     }
     assert.equal(told.ids.length, 3)
-    const before = front.requests('changes').length
-    await until(() => front.requests('changes').length >= before + 2,
+    const countBefore = front.requests('changes').length
+    await until(() => front.requests('changes').length >= countBefore + 2,
       { what: 'a poll without a change to end, and the next' })
     assert.ok(follower.state.up)
     assert.equal(told.resets, 1)
@@ -116,24 +116,24 @@ describe('a feed that misbehaves', () => {
   beforeEach(() => { closing = [] })
   afterEach(async () => { for (const close of closing) await close() })
 
-  /** A CouchDB of which only the feed matters. */
+  /** Starts a follower of a scripted server, which answers like CouchDB and sends the given feed. */
   async function serve (feed, { silence = 200 } = {}) {
     const info = { update_seq: '5-x', instance_start_time: '1' }
-    const asked = []
+    const queries = []
     const server = await startServer((request, response) => {
       const { pathname, searchParams } = new URL(request.url ?? '', 'http://x')
       if (!pathname.endsWith('/_changes')) {
         return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(info))
       }
-      asked.push(Object.fromEntries(searchParams))
-      feed(response, asked.length)
+      queries.push(Object.fromEntries(searchParams))
+      feed(response, queries.length)
     })
     const { follower, told } = follow(new Couch(`${server.url}/db`), { silence })
     closing.push(async () => {
       await follower.close()
       await server.close()
     })
-    return { asked, info, told, follower }
+    return { asked: queries, info, told, follower }
   }
   const line = (seq, id = `osm:0:0:${seq}`) => JSON.stringify({ seq: `${seq}-x`, id, changes: [{ rev: `1-${seq}` }] }) +
     '\n'
@@ -152,8 +152,9 @@ describe('a feed that misbehaves', () => {
     const text = Buffer.from(line(6, 'größe:日本') + '\n' + line(7))
     const stand = await serve((response, time) => {
       if (time > 1) return
-      let at = 0
-      const next = () => at < text.length ? response.write(text.subarray(at, ++at), () => setImmediate(next))
+      let offset = 0
+      const next = () => offset < text.length
+        ? response.write(text.subarray(offset, ++offset), () => setImmediate(next))
         : response.write('\n')
       next()
     }, { silence: 30000 })
@@ -193,7 +194,7 @@ describe('a feed that misbehaves', () => {
       const started = performance.now()
       await stand.follower.start()
       await until(() => stand.asked.length >= 4)
-      // three waits of 10 ms at least, and timers may be early: in a rush it is one or two
+      // three pauses take at least 30 ms, but timers may fire early; without pauses it takes 1 or 2 ms
       assert.ok(performance.now() - started > 15, String(feed))
       assert.equal(stand.told.ids.length, 0)
     }

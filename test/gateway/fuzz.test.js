@@ -1,5 +1,5 @@
-// Ten thousand hostile requests, the same ones every time. Each is answered with what is no fault of the gateway,
-// nothing that is not of this store is ever shown, nothing is written, and afterwards all is well.
+// Tests of the gateway with ten thousand hostile requests from a fixed seed. No request may cause a server error, a
+// write, or an answer with data from outside the store. Afterwards the gateway must still serve tiles.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import net from 'node:net'
@@ -15,49 +15,49 @@ import { ask, closeConnections, speak, statuses } from '../support/gateway/wire.
 
 const SEED = +(process.env.TILECOUCH_SEED ?? 4)
 const REQUESTS = 10000
-const TOGETHER = 24 // connections at a time
-const PATIENCE = 20000 // milliseconds until a request counts as not answered
+const CONCURRENCY = 24 // connections at a time
+const TIMEOUT = 20000 // milliseconds to wait for an answer
 const T1 = '2021-06-01T00:00:00Z'
 const T2 = '2022-06-01T00:00:00Z'
 
-// what no answer may hold: other documents, the account, files of the package and of the machine, the inside of the
-// process
+// no answer may contain these: parts of other documents, of the account, of files of the package and the machine, and
+// of stack traces
 const FORBIDDEN = [SECRET, UPSTREAM_SECRET, 'org.couchdb.user:',
   'derived_key', 'password_scheme', Buffer.from('admin:test').toString('base64'), '"_replicator"', 'root:x:0:0',
   '"devDependencies"', '"scripts":', 'node:internal', 'at file://', 'node_modules', 'Welcome', 'AuthSession=']
 
 onEachStore('the gateway under hostile requests', backend => {
-  let gateway, secrets, upstreams
-  const stray = []
-  const note = error => stray.push(error)
+  let gateway, userUrl, upstreams
+  const strayErrors = []
+  const noteError = error => strayErrors.push(error)
 
-  const own = useGateway(backend, {
+  const fixture = useGateway(backend, {
     options: null,
-    async fill (made) {
+    async fill (store) {
       upstreams = await startHostileUpstreams()
-      await made.defineLayer('osm', { name: 'Test', minzoom: 0, maxzoom: 5 })
-      await made.write(square({ layer: 'osm', time: T1, z: 3, side: 4, seed: (x, y) => x * 4 + y }))
-      await made.write(square({ layer: 'osm', time: T2, z: 3, side: 2, seed: (x, y) => 100 + x * 4 + y }))
-      // a layer that could be fetched from somewhere: from nobody's requests may it come that something else is
-      await made.defineLayer('far',
+      await store.defineLayer('osm', { name: 'Test', minzoom: 0, maxzoom: 5 })
+      await store.write(square({ layer: 'osm', time: T1, z: 3, side: 4, seed: (x, y) => x * 4 + y }))
+      await store.write(square({ layer: 'osm', time: T2, z: 3, side: 2, seed: (x, y) => 100 + x * 4 + y }))
+      // a layer with an upstream: no request may make the gateway fetch from another address
+      await store.defineLayer('far',
         { minzoom: 0, maxzoom: 5, upstream: { type: 'xyz', url: 'http://127.0.0.1:9/{z}/{x}/{y}.png', timeout: 1 } })
       for (const [layer, upstream] of Object.entries(upstreams.layers)) {
-        await made.defineLayer(layer, { minzoom: 0, maxzoom: 5, upstream })
+        await store.defineLayer(layer, { minzoom: 0, maxzoom: 5, upstream })
       }
     }
   })
 
   before(async () => {
-    await plant(own.store, hostileDocuments(SEED, { kinds: ['layer'], count: 120 }))
-    await plant(own.store,
+    await plant(fixture.store, hostileDocuments(SEED, { kinds: ['layer'], count: 120 }))
+    await plant(fixture.store,
       hostileDocuments(SEED, { kinds: ['edition', 'manifest', 'removed', 'block'], layer: 'osm', count: 200 }))
     const kinds = ['work', 'activity', 'token']
-    await plant(own.store, kinds.map(kind => ({ _id: `${kind}:fuzz`, type: kind, text: SECRET })))
+    await plant(fixture.store, kinds.map(kind => ({ _id: `${kind}:fuzz`, type: kind, text: SECRET })))
     const headers = { 'content-type': 'application/json' }
     await secretDatabase(backend)
     if (backend.supports.users) {
-      secrets = `${await backend.url()}/_users/org.couchdb.user:fuzz_${process.pid}`
-      await request(secrets, {
+      userUrl = `${await backend.url()}/_users/org.couchdb.user:fuzz_${process.pid}`
+      await request(userUrl, {
         method: 'PUT', headers,
         body: JSON.stringify({
           _id: `org.couchdb.user:fuzz_${process.pid}`, name: `fuzz_${process.pid}`,
@@ -65,85 +65,88 @@ onEachStore('the gateway under hostile requests', backend => {
         })
       })
     }
-    gateway = await openGateway(own.url, { upstreamNetworks: ['127.0.0.1:9', upstreams.network] })
-    process.on('unhandledRejection', note).on('warning', note)
+    gateway = await openGateway(fixture.url, { upstreamNetworks: ['127.0.0.1:9', upstreams.network] })
+    process.on('unhandledRejection', noteError).on('warning', noteError)
   })
 
   after(async () => {
-    process.off('unhandledRejection', note).off('warning', note)
+    process.off('unhandledRejection', noteError).off('warning', noteError)
     closeConnections()
     await gateway?.close()
     await upstreams?.close()
-    if (secrets) await request(`${secrets}?rev=${(await json(secrets))._rev}`, { method: 'DELETE' })
+    if (userUrl) await request(`${userUrl}?rev=${(await json(userUrl))._rev}`, { method: 'DELETE' })
   })
 
-  const everything = async () => {
-    const { rows } = await json(`${own.url}/_all_docs`)
+  const allRevisions = async () => {
+    const { rows } = await json(`${fixture.url}/_all_docs`)
     return rows.map(({ id, value }) => [id, value.rev])
   }
 
-  async function isWell () {
+  async function assertHealthy () {
     const { status, body } = await ask(gateway.url, '/osm/3/1/1.png')
     assert.deepEqual([status, body.equals(png(105))], [200, true])
     assert.equal((await ask(gateway.url, '/health')).status, 200)
     assert.equal((await ask(gateway.url, '/db/layer:osm')).json.name, 'Test')
     assert.equal((await ask(gateway.url, '/')).status, 200)
-    assert.deepEqual(stray.map(({ stack }) => stack), [])
+    assert.deepEqual(strayErrors.map(({ stack }) => stack), [])
   }
 
   it(`answers ${REQUESTS} requests without a server error, a leak or a write (seed ${SEED})`, async () => {
     const make = hostile(SEED)
-    const before = await everything()
+    const revisionsBefore = await allRevisions()
     const memory = process.memoryUsage().heapUsed
     const counts = {}
     const chains = []
-    const wrong = []
-    // some come several on one connection, before the first is answered
-    for (let left = REQUESTS, turn = 0; left > 0; turn++) {
-      const length = Math.min(left, turn % 5 === 0 ? 4 : 1)
+    const problems = []
+    // every fifth connection sends four requests without waiting for answers
+    for (let remaining = REQUESTS, turn = 0; remaining > 0; turn++) {
+      const length = Math.min(remaining, turn % 5 === 0 ? 4 : 1)
       chains.push(Array.from({ length }, make))
-      left -= length
+      remaining -= length
     }
     async function attack (chain) {
-      const wire = Buffer.concat(chain.map((one, index) => onTheWire(one, { last: index === chain.length - 1 })))
-      const text = await speak(gateway.url, wire, { timeout: PATIENCE })
-      const said = () => chain.map(
+      const wire =
+        Buffer.concat(chain.map((input, index) => onTheWire(input, { last: index === chain.length - 1 })))
+      const text = await speak(gateway.url, wire, { timeout: TIMEOUT })
+      const summarize = () => chain.map(
         ({ method, target, headers, body }) => JSON.stringify(
           { method, target: target.slice(0, 400), headers: headers.map(
             pair => pair.join(': ').slice(0, 100)
           ), body: body.slice(0, 200) }
         )
       ).join('\n') + `\n-> ${text.slice(0, 600)}`
-      const found = statuses(text)
-      if (!found.length) { // what is no HTTP ends its connection, and what came before it on the same is lost
-        if (chain.length === 1 && isHttp(chain[0])) return wrong.push(`no answer: ${said()}`)
-        if (chain.length > 1) for (const one of chain) await attack([one])
+      const statusCodes = statuses(text)
+      if (!statusCodes.length) { // invalid HTTP ends its connection, and earlier answers are lost
+        if (chain.length === 1 && isHttp(chain[0])) return problems.push(`no answer: ${summarize()}`)
+        if (chain.length > 1) for (const input of chain) await attack([input])
       }
-      for (const status of found) {
+      for (const status of statusCodes) {
         counts[status] = (counts[status] ?? 0) + 1
-        // 501: WMTS says so of operations it does not have. 50x of layers whose upstream fails are true
+        // WMTS answers 501 to operations that it lacks. Layers with a failing upstream answer 502, 503 or 504
         if (status >= 500 && status !== 501 &&
-          !(/\b(far|cruel|inner)\b/.test(said()) && [502, 503, 504].includes(status))) wrong.push(said())
+          !(/\b(far|cruel|inner)\b/.test(summarize()) && [502, 503, 504].includes(status))) problems.push(summarize())
       }
-      if (text.includes(FORWARDED)) wrong.push(`forwarded: ${said()}`)
-      // a client may call the gateway what it likes, and no cache may tell others
+      if (text.includes(FORWARDED)) problems.push(`forwarded: ${summarize()}`)
+      // any Host header is allowed, but no shared cache may keep an answer that links to it
       if (chain.length === 1 && chain[0].headers[0][1] === 'evil.example' && !chain[0].target.includes('evil')) {
         const [head, ...body] = text.split('\r\n\r\n')
         if (body.join().includes('evil.example') && !/^cache-control: (private|no-store)/im.test(head)) {
-          wrong.push(`host: ${said()}`)
+          problems.push(`host: ${summarize()}`)
         }
       }
-      // what a request said itself it may be told
-      for (const word of FORBIDDEN) if (text.includes(word) && !wire.includes(word)) wrong.push(`${word}: ${said()}`)
+      // an answer may repeat words of its request
+      for (const word of FORBIDDEN) {
+        if (text.includes(word) && !wire.includes(word)) problems.push(`${word}: ${summarize()}`)
+      }
     }
-    await pMap(chains, attack, { concurrency: TOGETHER })
-    assert.deepEqual(wrong.slice(0, 10), [], `${wrong.length} in all`)
-    assert.deepEqual(await everything(), before, 'nothing was written')
+    await pMap(chains, attack, { concurrency: CONCURRENCY })
+    assert.deepEqual(problems.slice(0, 10), [], `${problems.length} in all`)
+    assert.deepEqual(await allRevisions(), revisionsBefore, 'nothing was written')
     assert.ok(upstreams.asked.cruel > 30, 'upstreams were asked')
     assert.equal(upstreams.asked.inner, 0, 'those that nobody may ask were not')
     assert.ok(counts[200] > 800 && counts[400] > 1000 && counts[404] > 500 && counts[405] > 200, JSON.stringify(counts))
     assert.ok(process.memoryUsage().heapUsed - memory < 200e6, 'memory')
-    await isWell()
+    await assertHealthy()
   }).timeout(300000)
 
   it('shows no file of the package but those of the viewer', async () => {
@@ -179,14 +182,14 @@ onEachStore('the gateway under hostile requests', backend => {
       for (const status of statuses(text)) assert.ok(status < 500, `${wire.slice(0, 60)}: ${text.slice(0, 200)}`)
       for (const word of FORBIDDEN) assert.ok(!text.includes(word))
     }
-    await isWell()
+    await assertHealthy()
   })
 
   it('serves other clients while some send slowly and some leave', async () => {
     const { hostname, port } = new URL(gateway.url)
     closeConnections()
-    const before = sockets()
-    const slow = Array.from({ length: 60 }, (_, index) => {
+    const socketsBefore = sockets()
+    const slowSockets = Array.from({ length: 60 }, (_, index) => {
       const socket = net.connect(+port, hostname)
       socket.on('error', () => {})
       socket.write(
@@ -196,10 +199,10 @@ onEachStore('the gateway under hostile requests', backend => {
       )
       return socket
     })
-    const drip = setInterval(() => { for (const socket of slow) if (socket.writable) socket.write('x') }, 50)
+    const drip = setInterval(() => { for (const socket of slowSockets) if (socket.writable) socket.write('x') }, 50)
     try {
       const started = performance.now()
-      await pMap(Array.from({ length: 200 }), () => isWell(), { concurrency: 20 })
+      await pMap(Array.from({ length: 200 }), () => assertHealthy(), { concurrency: 20 })
       assert.ok(performance.now() - started < 20000 * TIME_FACTOR)
       const paths = ['/osm/3/0/0.png', '/db/_all_docs?include_docs=true&attachments=true',
         '/db/_changes?feed=continuous&heartbeat=1000', '/db/_changes?feed=longpoll',
@@ -219,15 +222,16 @@ onEachStore('the gateway under hostile requests', backend => {
       }, { concurrency: 20 })
     } finally {
       clearInterval(drip)
-      for (const socket of slow) socket.destroy()
+      for (const socket of slowSockets) socket.destroy()
     }
-    await isWell()
+    await assertHealthy()
     closeConnections()
-    await until(() => sockets() <= before + 200, { what: 'connections of those that left to be closed, on both sides' })
+    await until(() => sockets() <= socketsBefore + 200,
+      { what: 'connections of those that left to be closed, on both sides' })
   }).timeout(90000)
 })
 
-// the length of such a body cannot be told: the connection ends, also in the middle of an answer
+// a hostile Transfer-Encoding hides where the body ends: the gateway closes the connection, perhaps in mid-answer
 const isHttp = ({ broken, headers }) => !broken && !headers.some(([name]) => name === 'Transfer-Encoding')
 
 const sockets = () => process.getActiveResourcesInfo().filter(name => name === 'TCPSocketWrap').length

@@ -1,5 +1,5 @@
-// Layers in GDAL: the documents that the gateway writes for it, and the same pixels as in the store at three times by
-// every way that GDAL has.
+// Tests of layers in GDAL: the documents that the gateway writes for it, and that GDAL reads the pixels of the store
+// in every way that it supports, at three times.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import path from 'node:path'
@@ -92,7 +92,7 @@ onEachStore('GDAL', backend => {
   before(async function () {
     if (!gdal()) skip(this, 'GDAL is not installed: put gdal_translate on the PATH')
     world = await startWorld(await backend.database(), OTHERS)
-    // the first request for a past tile may wait longer for the index than the gateway lets it
+    // the first request for a past tile may time out while CouchDB builds the index
     while ((await fetch(url('world@2022/0/0/0.png'))).status === 503);
   })
   after(() => world?.close())
@@ -101,7 +101,7 @@ onEachStore('GDAL', backend => {
     (name, ...args) => run(name, args, { env: { ...process.env, GDAL_ENABLE_WMS_CACHE: 'NO', GDAL_PAM_ENABLED: 'NO' } })
   const url = address => `${world.gateway.url}/${address}`
   const LAYERS = { world: { maxzoom: DEEPEST }, ...OTHERS }
-  /** The grids at the end in a short form. */
+  /** The last two grids are tested at one time only. */
   const yearsOf = layer => ['arctic', 'degrees'].includes(layer) ? [2023] : YEARS
   const titleOf = layer => `${LAYERS[layer].grid ?? 'WebMercatorQuad'}, at ${yearsOf(layer).length} times`
   const deepestOf = layer => {
@@ -112,7 +112,7 @@ onEachStore('GDAL', backend => {
     return { grid, ...matrix, corners: [left, top, right, bottom].map(String) }
   }
 
-  /** The map as the store has it: each tile as of the end of a year, at its place. */
+  /** Composes the map from the tiles of the store, as of the end of a year. */
   async function mapOf (layer, year) {
     const { z, columns, rows } = deepestOf(layer)
     const tiles = []
@@ -127,8 +127,8 @@ onEachStore('GDAL', backend => {
   }
   const raw = input => sharp(input).removeAlpha().raw().toBuffer()
 
-  /** A description by hand, for the addresses that other programs use too. */
-  function described (layer, address, yOrigin) {
+  /** Returns a GDAL_WMS description of an XYZ or TMS address. */
+  function describeTiles (layer, address, yOrigin) {
     const { grid, z, columns, rows, corners: [left, top, right, bottom] } = deepestOf(layer)
     return `<GDAL_WMS><Service name="TMS"><ServerUrl>${address}</ServerUrl></Service>
 <DataWindow>
@@ -146,8 +146,8 @@ onEachStore('GDAL', backend => {
       `WMTS:${url(`wmts@${year}/1.0.0/WMTSCapabilities.xml`)},layer=${layer}`,
     'capabilities by KVP': (layer, year) =>
       `WMTS:${url(`wmts?SERVICE=WMTS&REQUEST=GetCapabilities&TIME=${year}`)},layer=${layer}`,
-    XYZ: (layer, year) => described(layer, url(`${layer}@${year}/$\{z}/$\{x}/$\{y}.png`), 'top'),
-    TMS: (layer, year) => described(layer, url(`tms/1.0.0/${layer}@${year}/$\{z}/$\{x}/$\{y}.png`), 'bottom'),
+    XYZ: (layer, year) => describeTiles(layer, url(`${layer}@${year}/$\{z}/$\{x}/$\{y}.png`), 'top'),
+    TMS: (layer, year) => describeTiles(layer, url(`tms/1.0.0/${layer}@${year}/$\{z}/$\{x}/$\{y}.png`), 'bottom'),
     'tilemapresource.xml': (layer, year) => url(`tms/1.0.0/${layer}@${year}/tilemapresource.xml`)
   }
 
@@ -158,7 +158,7 @@ onEachStore('GDAL', backend => {
 
   for (const layer of Object.keys(LAYERS)) {
     for (const [name, source] of Object.entries(WAYS)) {
-      // GDAL wants zooms from 0 that halve
+      // GDAL needs zooms that start at 0 and halve
       if (name === 'tilemapresource.xml' && ['swiss', 'degrees'].includes(layer)) continue
       it(`reads the pixels of the store by ${name}: ${titleOf(layer)}`, async () => {
         const { corners } = deepestOf(layer)
@@ -169,7 +169,7 @@ onEachStore('GDAL', backend => {
         }
         const info = JSON.parse((await tool('gdalinfo', '-json', source(layer, 2023))).stdout)
         const { upperLeft, lowerRight } = info.cornerCoordinates
-        // gdalinfo rounds to the centimetre where it likes
+        // gdalinfo may round to centimetres
         ;[...upperLeft, ...lowerRight].forEach((value, index) =>
           assert.ok(Math.abs(value - corners[index]) < 0.01, `${upperLeft} ${lowerRight}, not ${corners}`))
         assert.match(info.coordinateSystem.wkt, SYSTEMS[layer])
@@ -189,16 +189,17 @@ onEachStore('GDAL', backend => {
     }
     const source = url('deep/gdal.xml')
     const info = JSON.parse((await tool('gdalinfo', '-json', source)).stdout)
-    assert.deepEqual([info.size, info.bands[0].overviews.map(({ size: each }) => each)], [[2048, 2048], [[1024, 1024]]])
-    const found = []
+    assert.deepEqual([info.size, info.bands[0].overviews.map(({ size: overviewSize }) => overviewSize)],
+      [[2048, 2048], [[1024, 1024]]])
+    const colors = []
     for (const overview of ['NONE', '0']) {
       const file = path.join(folder.dir, `${overview}.png`)
       await tool('gdal_translate', '-q', '-of', 'PNG', '-ovr', overview, '-projwin_srs', 'EPSG:3857',
         '-projwin', `${EDGE / 2}`, `${EDGE / 4}`, `${EDGE / 2 + EDGE / 16}`, `${EDGE / 4 - EDGE / 16}`, source, file)
       const pixels = await raw(file)
-      found.push([...pixels.subarray(0, 3)])
+      colors.push([...pixels.subarray(0, 3)])
     }
-    assert.deepEqual(found, expected)
+    assert.deepEqual(colors, expected)
   })
 
   it('reads zooms that do not halve as overviews too', async () => {
@@ -217,7 +218,7 @@ onEachStore('GDAL', backend => {
     }
   })
 
-  /** What a layer is warped to: its system, and a window of it. */
+  /** The target of each layer: a coordinate system, a window in it, and a size in pixels. */
   const TARGETS = {
     world: ['EPSG:4326', -170, -60, 170, 80, 340, 140],
     europe: ['EPSG:3857', -2e6, 4e6, 5e6, 1.1e7, 350, 350],
@@ -231,19 +232,19 @@ onEachStore('GDAL', backend => {
       const [crs, ...window] = TARGETS[layer].map(String)
       for (const year of yearsOf(layer)) {
         folder.write({ [`${year}.png`]: await mapOf(layer, year) })
-        const local = path.join(folder.dir, `${year}.tif`)
+        const localFile = path.join(folder.dir, `${year}.tif`)
         await tool('gdal_translate', '-q', '-a_srs', grid.crs, '-a_ullr',
-          ...corners, path.join(folder.dir, `${year}.png`), local)
-        const warped = async (source, name) => {
+          ...corners, path.join(folder.dir, `${year}.png`), localFile)
+        const warp = async (source, name) => {
           const file = path.join(folder.dir, `${year}-${name}.tif`)
           await tool('gdalwarp', '-q', '-t_srs', crs, '-te', ...window.slice(0, 4),
             '-ts', ...window.slice(4), '-ovr', 'NONE', '-r', 'near', source, file)
           return raw(file)
         }
-        const expected = await warped(local, 'local')
+        const expected = await warp(localFile, 'local')
         assert.ok(new Set(expected).size > 4, 'there is something to see')
         for (const name of ['gdal.xml', 'capabilities below an address with a time', 'TMS']) {
-          assert.ok((await warped(WAYS[name](layer, year), name.slice(0, 4))).equals(expected), `${name} ${year}`)
+          assert.ok((await warp(WAYS[name](layer, year), name.slice(0, 4))).equals(expected), `${name} ${year}`)
         }
       }
     })

@@ -1,4 +1,4 @@
-// The gateway as an HTTP server: methods, errors, pages of other origins, rude clients, and the end.
+// Tests of the gateway as an HTTP server: methods, errors, CORS, slow and invalid clients, and the address of a client.
 import { once } from 'node:events'
 import assert from 'node:assert/strict'
 import net from 'node:net'
@@ -14,8 +14,8 @@ import { ask, closeConnections, speak, statuses } from '../support/gateway/wire.
 
 /** @type {Awaited<ReturnType<typeof openFront>>} */
 let front
-const kept = { 'osm:1:0:0': entryOf() }
-const open = async setup => { front = await openFront({ kept, ...setup }) }
+const entries = { 'osm:1:0:0': entryOf() }
+const open = async setup => { front = await openFront({ kept: entries, ...setup }) }
 const get = (path, headers = {}, method = 'GET', body = undefined) => ask(front.url, path, { headers, method, body })
 
 describe('the gateway over HTTP', () => {
@@ -48,9 +48,9 @@ describe('the gateway over HTTP', () => {
           headers['access-control-allow-origin']], ['application/json', 'no-store', 'nosniff', '*'], path)
         if (method === 'HEAD') assert.deepEqual([body.length, +headers['content-length'] > 10], [0, true])
         else {
-          const { error, reason, ...rest } = JSON.parse(`${body}`)
+          const { error, reason, ...otherFields } = JSON.parse(`${body}`)
           assert.equal(error, code, path)
-          assert.ok(reason && Object.keys(rest).every(key => key === 'advice'))
+          assert.ok(reason && Object.keys(otherFields).every(key => key === 'advice'))
           assert.ok(!/inside|secret|boom|node:|\.js/.test(`${body}`), `${body}`)
         }
       }
@@ -106,7 +106,7 @@ describe('the gateway over HTTP', () => {
 
   it('answers input that is not HTTP with the reason, and ends the connection', async () => {
     await open({})
-    const wrong = {
+    const invalidInputs = {
       400: ['hello\r\n\r\n', 'GET / HTTP/9.9\r\n\r\n', 'GET /a b HTTP/1.1\r\nHost: x\r\n\r\n',
         'GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
         `GET / HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n`, 'GET / HTTP/1.1\r\n\r\n',
@@ -114,10 +114,10 @@ describe('the gateway over HTTP', () => {
       431: [`GET /${'a'.repeat(20000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
         `GET / HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20000)}\r\n\r\n`]
     }
-    await Promise.all(Object.entries(wrong).flatMap(([status, texts]) => texts.map(async text => {
+    await Promise.all(Object.entries(invalidInputs).flatMap(([status, texts]) => texts.map(async text => {
       assert.deepEqual(statuses(await speak(front.url, text)), [+status], `${text.slice(0, 60)}`)
     })))
-    assert.match(await speak(front.url, wrong[431][0]), /no-store[\s\S]*"BAD_REQUEST"/)
+    assert.match(await speak(front.url, invalidInputs[431][0]), /no-store[\s\S]*"BAD_REQUEST"/)
     assert.match(await speak(front.url, 'HEAD osm HTTP/1.1\r\nHost: x\r\n\r\n'),
       /^HTTP\/1\.1 400 [\s\S]*\r\n\r\n$/, 'and no body follows a HEAD')
     assert.equal((await get('/osm/1/0/0.png')).status, 200, 'others are served')
@@ -131,27 +131,27 @@ describe('the gateway over HTTP', () => {
     assert.match(slow, /Connection: close[\s\S]*too slowly/)
     await front.close(0)
     await open({ limits: { headersTimeout: 100, requestTimeout: 200, checking: 50, maxConnections: 2, linger: 200 } })
-    const half = net.connect({ port: front.port, host: '127.0.0.1', allowHalfOpen: true })
-    half.on('error', () => {}).resume().write('GET /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\n')
-    await once(half, 'end') // it keeps its own side open
-    const dripping = setInterval(() => { if (half.writable) half.write('x') }, 20)
-    await new Promise(resolve => half.once('close', resolve))
+    const halfOpen = net.connect({ port: front.port, host: '127.0.0.1', allowHalfOpen: true })
+    halfOpen.on('error', () => {}).resume().write('GET /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\n')
+    await once(halfOpen, 'end') // the client keeps its side open
+    const dripping = setInterval(() => { if (halfOpen.writable) halfOpen.write('x') }, 20)
+    await new Promise(resolve => halfOpen.once('close', resolve))
     clearInterval(dripping)
     const talks = await Promise.all(Array.from({ length: 6 },
       () => speak(front.url, 'GET /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\n\r\n', { timeout: 1000 })))
-    const answered = talks.filter(text => text.includes('HTTP/1.1 200')).length
-    assert.ok(answered > 0 && answered <= 2, `${answered} of 6`)
+    const answeredCount = talks.filter(text => text.includes('HTTP/1.1 200')).length
+    assert.ok(answeredCount > 0 && answeredCount <= 2, `${answeredCount} of 6`)
   })
 
   it('answers several requests sent at once in their order', async () => {
-    const late = gate()
-    await open({ get: async () => { await late.opened; return entryOf({ bytes: png(7) }) } })
+    const answerGate = gate()
+    await open({ get: async () => { await answerGate.opened; return entryOf({ bytes: png(7) }) } })
     const request = path => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
     const talk = speak(front.url,
       `${request('/osm/1/1/1.png')}${request('/osm/1/0/0.png')}${request('/osm/9/9')}GET /osm.json HTTP/1.1\r\nHost: ` +
         `x\r\nConnection: close\r\n\r\n`)
     await until(() => front.requests.length === 3, { what: 'the quick ones' })
-    late.open()
+    answerGate.open()
     const text = await talk
     assert.deepEqual(text.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 404', 'HTTP/1.1 200'])
     assert.match(text, /X-Tilecouch-Cache: miss[\s\S]*X-Tilecouch-Cache: hit[\s\S]*NOT_FOUND[\s\S]*tilejson/)
@@ -187,11 +187,12 @@ describe('the gateway over HTTP', () => {
     await get('/other/1/1/1.png')
     await get('/%')
     await get('/osm.json')
-    const size = kept['osm:1:0:0'].bytes.length
+    const size = entries['osm:1:0:0'].bytes.length
     const document = front.requests.pop()
     assert.deepEqual([document.kind, document.status, document.bytes > 100], ['tilejson', 200, true])
-    const seen = front.requests.map(({ kind, layer, outcome, status, bytes }) => [kind, layer, outcome, status, bytes])
-    assert.deepEqual(seen, [
+    const summaries =
+      front.requests.map(({ kind, layer, outcome, status, bytes }) => [kind, layer, outcome, status, bytes])
+    assert.deepEqual(summaries, [
       ['tile', 'osm', 'hit', 200, size], ['tile', 'osm', 'hit', 304, 0], ['tile', 'osm', 'hit', 200, 0],
       ['tile', 'osm', 'missing', 404, 0], ['tile', 'other', undefined, 404, 0], ['other', undefined, undefined, 400, 0]
     ])
@@ -200,22 +201,22 @@ describe('the gateway over HTTP', () => {
   })
 
   it('is healthy only when the store has answered within two seconds, and asks it once a second', async () => {
-    let asked = 0
-    /** From a store that has not been asked before: an answer is used for a second. */
+    let requestCount = 0
+    /** Uses a new store for each call, because the gateway reuses the answer of a store for a second. */
     const healthOf = async answer => {
-      front.ctx.store = { couch: { request: options => { asked++; return answer(options) } } }
+      front.ctx.store = { couch: { request: options => { requestCount++; return answer(options) } } }
       return get('/health')
     }
     await open({})
     const hanging = healthOf(({ signal }) =>
       new Promise((resolve, reject) => signal.addEventListener('abort', () => reject(new TilecouchError('ABORTED')))))
-    await until(() => asked === 2, { what: 'the database and the server to be asked' })
+    await until(() => requestCount === 2, { what: 'the database and the server to be asked' })
     let documents = 7
-    const isWell = async ({ server }) => server ? { version: '3.5.0' } : { doc_count: documents }
-    const first = await Promise.all([healthOf(isWell), ...Array.from({ length: 50 }, () => get('/health'))])
+    const answerHealthy = async ({ server }) => server ? { version: '3.5.0' } : { doc_count: documents }
+    const first = await Promise.all([healthOf(answerHealthy), ...Array.from({ length: 50 }, () => get('/health'))])
     assert.ok(first.every(({ status, json }) => status === 200 &&
       json.status === 'ok' && json.couchdb.version === '3.5.0' && json.couchdb.documents === 7))
-    assert.equal(asked, 4, 'once for all')
+    assert.equal(requestCount, 4, 'once for all')
     documents = 8
     await until(async () => (await get('/health')).json.couchdb.documents === 8, { what: 'a newer answer' })
     const refused = await healthOf(() => {
@@ -224,7 +225,7 @@ describe('the gateway over HTTP', () => {
     for (const { status, json, text } of [refused, await hanging]) {
       assert.deepEqual([status, json.couchdb, json.error, /inside/.test(text)], [503, null, 'UNREACHABLE', false])
     }
-    assert.equal((await healthOf(isWell)).status, 200, 'green again')
+    assert.equal((await healthOf(answerHealthy)).status, 200, 'green again')
     front.stopping.abort()
     const { status, json } = await get('/health')
     assert.deepEqual([status, json.status], [503, 'stopping'])
@@ -239,9 +240,9 @@ describe('the gateway over HTTP', () => {
     assert.equal(await base({ host: 'a.example:81' }), 'http://a.example:81/')
     assert.equal(await base({ host: 'a.example', ...forwarded }), 'http://a.example/')
     assert.equal(await base({ host: '' }), `${front.url}/`)
-    const wrong = ['a"b', 'a/b', 'a b', '<a>', 'user:pass@a', 'a:b',
+    const invalidHosts = ['a"b', 'a/b', 'a b', '<a>', 'user:pass@a', 'a:b',
       '-', 'x:99999', '[::::]', '[::1]:99999', '1.2.3.999', 'a..b:0x']
-    for (const host of wrong) {
+    for (const host of invalidHosts) {
       const { status, json } = await get('/osm@2024.json', { host })
       assert.deepEqual([status, json.error], [400, 'BAD_REQUEST'], host)
     }
@@ -273,7 +274,7 @@ describe('pages of other origins', () => {
   }
   const PATHS = ['/osm/1/0/0.png', '/osm/1/1/1.png', '/osm.json', '/Osm.json', '/osm/9', '/health', '/x.js']
   const store = { couch: { request: async () => ({ version: '3', doc_count: 1 }) } }
-  const routes = { file: async (ctx, asked, req, res) => res.writeHead(200, { Vary: 'Accept-Encoding' }).end() }
+  const routes = { file: async (ctx, request, req, res) => res.writeHead(200, { Vary: 'Accept-Encoding' }).end() }
 
   /** @type {[string, string, [origin: string | undefined, allowed: string | undefined][], string | undefined][]} */
   const settings = [
@@ -316,20 +317,22 @@ describe('pages of other origins', () => {
 
   it('may not read the store where there are private layers, unless they are on the list', () => {
     const headersOf = (cors, url) => cors.headers('https://a.example', url)[1]
-    const any = new Cors('*', { hasPrivate: true })
+    const anyOrigin = new Cors('*', { hasPrivate: true })
     for (const url of ['/db', '/db/', '/db?x', '/db/_all_docs', '//db/osm:1:0:0', 'http://h/db/x']) {
-      assert.equal(headersOf(any, url), undefined, url)
+      assert.equal(headersOf(anyOrigin, url), undefined, url)
       assert.equal(headersOf(new Cors('*'), url), '*')
       assert.equal(headersOf(new Cors('https://a.example', { hasPrivate: true }), url), 'https://a.example')
     }
-    for (const url of ['/osm/1/0/0.png', '/osm.json', '/dbs.json', '/']) assert.equal(headersOf(any, url), '*', url)
+    for (const url of ['/osm/1/0/0.png', '/osm.json', '/dbs.json', '/']) {
+      assert.equal(headersOf(anyOrigin, url), '*', url)
+    }
   })
 
   it('must be listed as browsers name origins, or the option is refused', async () => {
     await open({})
-    for (const wrong of ['example.org', 'https://a.example/path',
+    for (const origins of ['example.org', 'https://a.example/path',
       'https://user@a.example', 'ftp://', 'https://a.example, x', '*, https://a.example', '']) {
-      assert.throws(() => new Cors(wrong), error => error.code === 'BAD_OPTION', wrong)
+      assert.throws(() => new Cors(origins), error => error.code === 'BAD_OPTION', origins)
     }
     assert.deepEqual([...new Cors('https://A.example/').headers('https://a.example')].slice(0, 2),
       ['Access-Control-Allow-Origin', 'https://a.example'])

@@ -1,5 +1,5 @@
 /* global window, document -- of the page, in functions that run there */
-// The page of the layers, and the list that it is made from.
+// Tests of the page that lists the layers with their addresses, and of /index.json, from which it is made.
 import assert from 'node:assert/strict'
 import { addressesOf, isTime } from '../../attachments/layers/addresses.js'
 import { until } from '../../bench/wait.js'
@@ -17,21 +17,22 @@ const HOSTILE = '<img src=x onerror="window.hit=1">&amp;'
 describe('the addresses of a layer', () => {
   it('are those that its format has, now and as of a time, below the public URL', () => {
     const image = { id: 'osm', name: 'A', format: 'png', tiles: ['https://h/maps/osm/{z}/{x}/{y}.png'], retina: ['x'] }
-    const shown = (layer, time) => Object.fromEntries(
+    const addressesByKind = (layer, time) => Object.fromEntries(
       addressesOf(layer, time).map(({ kind, address }) => [kind, address.replace('https://h/maps/', '')])
     )
-    assert.deepEqual(shown(image),
+    assert.deepEqual(addressesByKind(image),
       {
         xyz: 'osm/{z}/{x}/{y}.png', retina: 'osm/{z}/{x}/{y}@2x.png', tilejson: 'osm.json',
         qgis: 'osm.qlr', wmts: 'wmts/1.0.0/WMTSCapabilities.xml', ogc: 'ogc/collections/osm', gdal: 'osm/gdal.xml'
       })
-    assert.deepEqual(shown({ ...image, retina: undefined }, '2023'),
+    assert.deepEqual(addressesByKind({ ...image, retina: undefined }, '2023'),
       {
         xyz: 'osm@2023/{z}/{x}/{y}.png', tilejson: 'osm@2023.json', qgis: 'osm@2023.qlr',
         wmts: 'wmts@2023/1.0.0/WMTSCapabilities.xml', ogc: 'ogc/collections/osm?datetime=2023',
         gdal: 'osm@2023/gdal.xml'
       })
-    const vector = shown({ id: 'osm', name: 'A', format: 'pbf', tiles: ['https://h/maps/osm/{z}/{x}/{y}.pbf'] })
+    const vector =
+      addressesByKind({ id: 'osm', name: 'A', format: 'pbf', tiles: ['https://h/maps/osm/{z}/{x}/{y}.pbf'] })
     assert.deepEqual([vector.style, vector.gdal], ['osm/style.json', undefined])
   })
 
@@ -44,7 +45,7 @@ describe('the addresses of a layer', () => {
 })
 
 onEachStore('the layers of a gateway', backend => {
-  const own = useGateway(backend, {
+  const fixture = useGateway(backend, {
     async fill (store) {
       const attribution = '© <a href="https://example.org">Somebody</a>'
       await store.defineLayer('osm', { name: HOSTILE, description: HOSTILE, attribution, minzoom: 0, maxzoom: 3 })
@@ -60,46 +61,46 @@ onEachStore('the layers of a gateway', backend => {
 
   describe('as a list', () => {
     it('are their TileJSON, each with its name', async () => {
-      const { status, headers, json: list } = await own.ask('/index.json')
+      const { status, headers, json: list } = await fixture.ask('/index.json')
       assert.deepEqual([status, headers['content-type'], headers['cache-control']],
         [200, 'application/json', 'private, max-age=0, must-revalidate'])
       assert.deepEqual(list.map(({ id }) => id), ['osm', 'roads', 'secret'])
-      for (const { id, ...tilejson } of list) assert.deepEqual(tilejson, (await own.ask(`/${id}.json`)).json)
-      assert.equal((await own.ask('/index.json', { headers: { 'if-none-match': headers.etag } })).status, 304)
-      const gateway = await own.another({ publicUrl: 'https://maps.example.org/' })
+      for (const { id, ...tilejson } of list) assert.deepEqual(tilejson, (await fixture.ask(`/${id}.json`)).json)
+      assert.equal((await fixture.ask('/index.json', { headers: { 'if-none-match': headers.etag } })).status, 304)
+      const gateway = await fixture.another({ publicUrl: 'https://maps.example.org/' })
       assert.deepEqual((await ask(gateway.url, '/index.json')).json[1].tiles,
         ['https://maps.example.org/roads/{z}/{x}/{y}.pbf'])
     })
 
     it('are those that a visitor may see, with the token in their addresses', async () => {
-      const gateway = await own.another({ ...OPTIONS, privateLayers: ['secret'] })
+      const gateway = await fixture.another({ ...OPTIONS, privateLayers: ['secret'] })
       const answer = await ask(gateway.url, '/index.json')
       assert.deepEqual(answer.json.map(({ id }) => id), ['osm', 'roads'])
       assert.doesNotMatch(answer.text, /words-of-secret/)
-      const right = token(['secret'])
-      const { headers, json: list } = await ask(gateway.url, `/index.json?token=${right}`)
+      const validToken = token(['secret'])
+      const { headers, json: list } = await ask(gateway.url, `/index.json?token=${validToken}`)
       assert.deepEqual([list.map(({ id }) => id), /^private/.test(headers['cache-control'])],
         [['osm', 'roads', 'secret'], true])
-      assert.ok(list[2].tiles[0].endsWith(`?token=${right}`))
+      assert.ok(list[2].tiles[0].endsWith(`?token=${validToken}`))
     })
 
     it('give way to the TileJSON of a layer called index, until it is deleted', async () => {
-      const { store } = own
+      const { store } = fixture
       await store.defineLayer('index', { name: 'An index' })
-      await until(async () => (await own.ask('/index.json')).json.name === 'An index', { what: 'its TileJSON' })
-      const { _rev } = await json(`${own.url}/layer:index`)
-      await request(`${own.url}/layer:index?rev=${_rev}`, { method: 'DELETE' })
-      await until(async () => Array.isArray((await own.ask('/index.json')).json), { what: 'the list' })
+      await until(async () => (await fixture.ask('/index.json')).json.name === 'An index', { what: 'its TileJSON' })
+      const { _rev } = await json(`${fixture.url}/layer:index`)
+      await request(`${fixture.url}/layer:index?rev=${_rev}`, { method: 'DELETE' })
+      await until(async () => Array.isArray((await fixture.ask('/index.json')).json), { what: 'the list' })
     })
   })
 
   describe('as a page', () => {
     let browser
     before(async function () { browser = await openBrowser(this, { webgl: false }) })
-    afterEach(() => browser.close()) // a gateway waits for the connections of pages that are open
+    afterEach(() => browser.close()) // a gateway does not close while pages keep connections open
 
     /** @param {Record<string, any>} [options] */
-    async function open (path, { base = own.gateway.url, ...options } = {}) {
+    async function open (path, { base = fixture.gateway.url, ...options } = {}) {
       const context = await browser.newContext({ ...screens.desk, ...options })
       const page = await context.newPage()
       page.troubles = []
@@ -117,7 +118,7 @@ onEachStore('the layers of a gateway', backend => {
       assert.deepEqual(await page.evaluate(
         () => [/** @type {any} */ (window).hit, document.querySelectorAll('main img').length]
       ), [undefined, 0])
-      const { url } = own.gateway
+      const { url } = fixture.gateway
       assert.deepEqual((await addresses(page, 'osm')).slice(0, 2), [`${url}/osm/{z}/{x}/{y}.png`, `${url}/osm.json`])
       assert.ok((await addresses(page, 'roads')).includes(`${url}/roads/style.json`))
       assert.match(String(await page.locator('#osm').textContent()), /2 times, Jun 1, 2022 to Jun 1, 2024/)
@@ -127,7 +128,7 @@ onEachStore('the layers of a gateway', backend => {
     it('puts a time into the addresses, and says when the time is not valid', async () => {
       const page = await open(`/layers?time=2023#roads`)
       await page.locator('#roads').waitFor()
-      const { url } = own.gateway
+      const { url } = fixture.gateway
       assert.equal((await addresses(page, 'osm'))[0], `${url}/osm@2023/{z}/{x}/{y}.png`)
       assert.equal(await page.evaluate(() => document.activeElement?.id), 'roads')
       await page.getByLabel('Time').fill('2022-06')
@@ -151,7 +152,7 @@ onEachStore('the layers of a gateway', backend => {
       await button.focus()
       await page.keyboard.press('Enter')
       await page.getByText('Copied').waitFor()
-      assert.equal(await page.evaluate(() => navigator.clipboard.readText()), `${own.gateway.url}/roads.json`)
+      assert.equal(await page.evaluate(() => navigator.clipboard.readText()), `${fixture.gateway.url}/roads.json`)
     })
 
     it('has no accessibility barriers on a desk, phone and tablet, and speaks the ' +
@@ -180,13 +181,13 @@ onEachStore('the layers of a gateway', backend => {
     })
 
     it('shows private layers to visitors with a token, and removes the token from the URL', async () => {
-      const gateway = await own.another({ ...OPTIONS, privateLayers: ['secret'] })
+      const gateway = await fixture.another({ ...OPTIONS, privateLayers: ['secret'] })
       const page = await open(`/layers?time=2023&token=${token(['secret'])}`, { base: gateway.url })
       await page.locator('#secret').waitFor()
       assert.equal(page.url(), `${gateway.url}/layers?time=2023`)
-      const nobody = await open('/layers', { base: gateway.url })
-      await nobody.locator('#osm').waitFor()
-      assert.equal(await nobody.locator('#secret').count(), 0)
+      const anonymousPage = await open('/layers', { base: gateway.url })
+      await anonymousPage.locator('#osm').waitFor()
+      assert.equal(await anonymousPage.locator('#secret').count(), 0)
     })
   })
 })

@@ -1,3 +1,4 @@
+// Tests of the gateway's list of layers, which it keeps in memory and reads again after changes.
 import assert from 'node:assert/strict'
 import { publish } from '../../loader/couchapp/publish.js'
 import { Couch } from '../../loader/store/couch.js'
@@ -31,19 +32,19 @@ onEachStore('the book of layers', backend => {
 
   it('reads all layers and limits in two requests, for any number of lookups', async () => {
     const names = ['osm', 'daylight', 'nope', ...Array.from({ length: 100 }, (_, index) => `made-up-${index}`)]
-    const found = await Promise.all(names.map(name => book.find(name)))
-    assert.deepEqual(found.slice(0, 3),
+    const layers = await Promise.all(names.map(name => book.find(name)))
+    assert.deepEqual(layers.slice(0, 3),
       [{ layer: 'osm', name: 'Streets', ttl: 60 }, { layer: 'daylight', name: 'Day' }, undefined])
     assert.deepEqual((await book.list()).map(({ layer }) => layer), ['daylight', 'osm'])
     await assert.rejects(book.get('nope'), { code: 'LAYER_NOT_FOUND' })
     await assert.rejects(book.get('No such'), { code: 'BAD_LAYER' })
     assert.equal(front.requests().length, 2)
-    assert.deepEqual(book.peek('osm'), found[0])
+    assert.deepEqual(book.peek('osm'), layers[0])
   })
 
   it('reads the layers again only after a layer has changed', async () => {
-    let told = 0
-    book.onChange = () => told++
+    let changeCount = 0
+    book.onChange = () => changeCount++
     await book.get('osm')
     await store.defineLayer('osm', { ttl: 5 })
     await store.defineLayer('new', {})
@@ -55,15 +56,15 @@ onEachStore('the book of layers', backend => {
     for (const id of ['osm:5:1:1', 'osm:5:1:1@2021-01-01T00:00:00Z', '_design/tiles', 'tilecouch']) book.changed(id)
     await book.list()
     assert.equal(front.requests().length, length)
-    assert.equal(told, 2)
+    assert.equal(changeCount, 2)
     book.changed('layer:osm')
     await book.list()
-    assert.equal(told, 2, 'nobody is told of what stayed the same')
+    assert.equal(changeCount, 2, 'nobody is told of what stayed the same')
   })
 
   it('reads layers in pages, and leaves out and logs invalid layers once', async () => {
-    const told = []
-    book.log = { warn: (fields, words) => told.push([fields, words]) }
+    const warnings = []
+    book.log = { warn: (fields, words) => warnings.push([fields, words]) }
     Object.assign(book.limits, { page: 2, logged: 2 })
     const bad = ['a', 'b', 'c', 'zz'].map(layer => ({ _id: `layer:${layer}`, type: 'layer', layer, maxzoom: 4e9 }))
     await store.couch.request({ method: 'POST', path: '_bulk_docs', body: { docs: bad } })
@@ -73,19 +74,19 @@ onEachStore('the book of layers', backend => {
       book.changed('layer:b')
     }
     await book.list()
-    assert.deepEqual(told.map(([{ document, reason, count }]) => document ? `${document} ${reason}` : count),
+    assert.deepEqual(warnings.map(([{ document, reason, count }]) => document ? `${document} ${reason}` : count),
       ['layer:a bad maxzoom 4000000000', 'layer:b bad maxzoom 4000000000', 2])
   })
 
   it('notices a change that happens while it reads', async () => {
-    const held = gate()
-    const release = front.rule(() => held.opened)
+    const storeGate = gate()
+    const release = front.rule(() => storeGate.opened)
     const reading = book.get('osm')
     await until(() => front.requests().length === 1)
     await store.defineLayer('osm', { ttl: 7 })
     book.changed('layer:osm')
     release()
-    held.open()
+    storeGate.open()
     await reading
     assert.equal((await book.get('osm')).ttl, 7)
   })

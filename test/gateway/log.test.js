@@ -1,3 +1,4 @@
+// Tests of the log of the gateway: its lines, the secrets that it hides, and messages that it does not repeat.
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import { TilecouchError } from '../../core/index.js'
@@ -15,11 +16,11 @@ describe('the log of the gateway', () => {
     const { log, lines } = open({ base: { worker: 2 } })
     log.info({ port: 8080 }, 'up')
     log.debug('not shown')
-    const [{ time, pid, ...line }, ...more] = lines()
+    const [{ time, pid, ...line }, ...otherLines] = lines()
     assert.match(time, /^\d{4}-\d\d-\d\dT.*Z$/)
     assert.equal(pid, process.pid)
     assert.deepEqual(line, { level: 'info', worker: 2, port: 8080, msg: 'up' })
-    assert.deepEqual(more, [])
+    assert.deepEqual(otherLines, [])
   })
 
   it('is a sentence at a terminal, without control characters', () => {
@@ -27,24 +28,25 @@ describe('the log of the gateway', () => {
     log.warn({ url: 'http://a/\u202eb', tries: 2 }, 'the store is away\u001b[31m')
     log.info('up')
     assert.doesNotMatch(out.text, /\u202e/, 'its JSON may be shown there as well')
-    const [away, up] = out.text.trim().split('\n').map(sentenceOf)
-    assert.match(away, /^\d\d:\d\d:\d\d warn: the store is away\ufffd\[31m \(url: http:\/\/a\/\ufffdb, tries: 2\)\n$/)
-    assert.match(up, /^\d\d:\d\d:\d\d up\n$/)
+    const [awayLine, upLine] = out.text.trim().split('\n').map(sentenceOf)
+    assert.match(awayLine,
+      /^\d\d:\d\d:\d\d warn: the store is away\ufffd\[31m \(url: http:\/\/a\/\ufffdb, tries: 2\)\n$/)
+    assert.match(upLine, /^\d\d:\d\d:\d\d up\n$/)
   })
 
   it('writes fields and messages unchanged when they hold no secret', () => {
     const { log, lines } = open()
-    const told = {
+    const fields = {
       url: '/osm@2024-03-01T00:00:00Z/1/2/3.png', from: '127.0.0.1',
       why: 'ends in "x"\n', bytes: 7, list: [1, null, { a: false }]
     }
-    log.warn(told, 'osm@2024 is asked at http://localhost:5984/tiles')
+    log.warn(fields, 'osm@2024 is asked at http://localhost:5984/tiles')
     const [{ level, time, pid, msg, ...line }] = lines()
-    assert.deepEqual(line, told)
+    assert.deepEqual(line, fields)
     assert.equal(msg, 'osm@2024 is asked at http://localhost:5984/tiles')
   })
 
-  for (const [what, write] of Object.entries({
+  for (const [source, write] of Object.entries({
     'a message': log => log.info('at http://me:hunter2@localhost:5984/tiles'),
     'a message with placeholders': log => log.info('at %s', 'http://me:hunter2@localhost:5984/tiles'),
     'a field': log => log.info({ db: 'http://me:hunter2@localhost:5984/tiles' }),
@@ -67,7 +69,7 @@ describe('the log of the gateway', () => {
     'a secret option': log => log.info({ url: 'https://tiles.example.org/1/2/3.png?key=hunter2-from-options' },
       'or hunter2-from-options')
   })) {
-    it(`holds no password from ${what}`, () => {
+    it(`holds no password from ${source}`, () => {
       const { log, lines, out } = open({ secrets: ['hunter2-from-options'] })
       write(log)
       assert.equal(lines().length, 1)
@@ -107,13 +109,13 @@ describe('a log that does not repeat itself', () => {
   it('repeats a message after a pause, with the number of omitted ones', () => {
     const lines = []
     let time = 0
-    const now = mock.method(performance, 'now', () => time)
+    const clock = mock.method(performance, 'now', () => time)
     const log = new ThrottledLog({ warn: (details, text) => lines.push([details, text]) }, 100)
     for (let x = 0; x < 5; x++) log.write('warn', 'osm down', { x }, 'down')
     log.write('warn', 'sea down', { x: 0 }, 'down')
     time = 100
     log.write('warn', 'osm down', { x: 9 }, 'down')
-    now.mock.restore()
+    clock.mock.restore()
     assert.deepEqual(lines, [[{ x: 0 }, 'down'], [{ x: 0 }, 'down'], [{ x: 9, more: 4 }, 'down']])
   })
 

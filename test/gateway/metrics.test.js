@@ -1,10 +1,11 @@
+// Tests of the Prometheus metrics of the gateway.
 import assert from 'node:assert/strict'
 import { AggregatorRegistry } from 'prom-client'
 import { Metrics, workerMetricTable, metricTable } from '../../server/gateway/metrics.js'
 import { parseMetrics } from '../support/gateway/prometheus.js'
 
 const request =
-  more => ({ kind: 'tile', layer: 'osm', outcome: 'hit', status: 200, seconds: 0.0001, bytes: 300, ...more })
+  fields => ({ kind: 'tile', layer: 'osm', outcome: 'hit', status: 200, seconds: 0.0001, bytes: 300, ...fields })
 
 describe('the metrics of the gateway', () => {
   let metrics
@@ -25,9 +26,9 @@ describe('the metrics of the gateway', () => {
 
   it('sort durations into cumulative buckets, with their sum and count', async () => {
     for (const seconds of [0.0001, 0.0005, 0.0006, 0.3, 100]) metrics.request(request({ seconds }))
-    const at = le => value('tilecouch_request_seconds', { le, kind: 'tile', outcome: 'hit' })
-    assert.deepEqual([await at('0.0005'), await at('0.001'), await at('0.25'),
-      await at('0.5'), await at('30'), await at('+Inf')], [2, 3, 3, 4, 4, 5])
+    const bucket = le => value('tilecouch_request_seconds', { le, kind: 'tile', outcome: 'hit' })
+    assert.deepEqual([await bucket('0.0005'), await bucket('0.001'), await bucket('0.25'),
+      await bucket('0.5'), await bucket('30'), await bucket('+Inf')], [2, 3, 3, 4, 4, 5])
     const samples = await values('tilecouch_request_seconds')
     assert.equal(samples.find(({ name }) => name.endsWith('_count')).value, 5)
     assert.ok(Math.abs(samples.find(({ name }) => name.endsWith('_sum')).value - 100.3012) < 1e-9)
@@ -108,10 +109,10 @@ describe('the metrics of the gateway', () => {
 
   it('are exactly those of the table, each with its help, type and labels', async () => {
     metrics.request(request())
-    const shown = parseMetrics(await metrics.text())
-    assert.deepEqual([...shown.keys()].sort(), Object.values(metricTable).map(({ name }) => name).sort())
+    const metricsByName = parseMetrics(await metrics.text())
+    assert.deepEqual([...metricsByName.keys()].sort(), Object.values(metricTable).map(({ name }) => name).sort())
     for (const { name, type, labels, help } of Object.values(metricTable)) {
-      const metric = shown.get(name)
+      const metric = metricsByName.get(name)
       assert.deepEqual([metric.type, metric.help], [type, help], name)
       for (const sample of metric.samples) {
         assert.deepEqual(Object.keys(sample.labels).filter(key => key !== 'le').sort(), [...labels].sort(), name)
@@ -123,17 +124,17 @@ describe('the metrics of the gateway', () => {
   })
 
   it('are combined when several processes serve', async () => {
-    const other = new Metrics({ process: false })
-    for (const each of [metrics, metrics, other]) each.request(request({ seconds: 0.002 }))
+    const otherMetrics = new Metrics({ process: false })
+    for (const instance of [metrics, metrics, otherMetrics]) instance.request(request({ seconds: 0.002 }))
     metrics.bind({ memory: { bytes: 10, size: 1, maxBytes: 100 }, follower: () => ({ up: true, lag: 1 }) })
-    other.bind({ memory: { bytes: 30, size: 2, maxBytes: 100 }, follower: () => ({ up: false, lag: 9 }) })
-    const both = parseMetrics(await AggregatorRegistry.aggregate(
-      await Promise.all([metrics, other].map(each => each.registry.getMetricsAsJSON()))
+    otherMetrics.bind({ memory: { bytes: 30, size: 2, maxBytes: 100 }, follower: () => ({ up: false, lag: 9 }) })
+    const combined = parseMetrics(await AggregatorRegistry.aggregate(
+      await Promise.all([metrics, otherMetrics].map(instance => instance.registry.getMetricsAsJSON()))
     ).metrics())
-    const only = name => both.get(name).samples[0].value
+    const only = name => combined.get(name).samples[0].value
     assert.deepEqual(['tilecouch_requests_total', 'tilecouch_cache_bytes', 'tilecouch_cache_limit_bytes',
       'tilecouch_follower_up', 'tilecouch_follower_lag_seconds'].map(only), [3, 40, 200, 0, 9])
-    assert.deepEqual(both.get('tilecouch_request_seconds').samples.filter(
+    assert.deepEqual(combined.get('tilecouch_request_seconds').samples.filter(
       ({ labels }) => ['0.001', '0.0025', '+Inf'].includes(labels.le)
     ).map(sample => sample.value), [0, 3, 3])
   })

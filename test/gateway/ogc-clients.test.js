@@ -1,4 +1,4 @@
-// The OGC API and its client, GDAL's OGCAPI driver, on a real gateway.
+// Tests of the OGC API with a real client: the OGCAPI driver of GDAL reads layers from a gateway.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import path from 'node:path'
@@ -54,26 +54,27 @@ onEachStore('clients of the OGC API', backend => {
 
   describe('GDAL', () => {
     const tool = (name, ...args) => run(name, args, { env: { ...process.env, GDAL_ENABLE_WMS_CACHE: 'NO' } })
-    // GDAL 3.6 takes the box of a collection, in degrees, for one in the units of the tiles
-    const box = ['MINX', 'MINY', 'MAXX', 'MAXY'].flatMap((name, at) => ['-oo', `${name}=${at < 2 ? -EDGE : EDGE}`])
+    // GDAL 3.6 reads the box of a collection, which is in degrees, as if it were in the units of the tiles
+    const box = ['MINX', 'MINY', 'MAXX', 'MAXY']
+      .flatMap((name, index) => ['-oo', `${name}=${index < 2 ? -EDGE : EDGE}`])
     const OPTIONS = ['-oo', 'API=TILES', '-oo', 'CACHE=NO', ...box]
 
-    async function picture (name, options = OPTIONS) {
+    async function readPicture (name, options = OPTIONS) {
       const file = path.join(folder.dir, 'picture.png')
       await tool('gdal_translate', '-q', '-of', 'PNG', ...options, address(name), file)
       const { data, info } = await sharp(file).raw().toBuffer({ resolveWithObject: true })
-      const at = (x, y) => [
+      const colorAt = (x, y) => [
         ...data.subarray((256 * y + 100) * info.width * info.channels + (256 * x + 100) * info.channels).subarray(0, 4)
       ]
-      return { size: [info.width, info.height], at }
+      return { size: [info.width, info.height], at: colorAt }
     }
 
     it('lists the layers, from the landing page and from the collections', async () => {
       for (const name of ['', 'collections']) {
         const { stdout } = await tool('gdalinfo', '-json', address(name))
-        const found = Object.values(JSON.parse(stdout).metadata.SUBDATASETS).join('\n')
-        for (const layer of ['world', 'part']) assert.ok(found.includes(`${address('collections')}/${layer}`), name)
-        assert.match(found, /Collection The world/)
+        const names = Object.values(JSON.parse(stdout).metadata.SUBDATASETS).join('\n')
+        for (const layer of ['world', 'part']) assert.ok(names.includes(`${address('collections')}/${layer}`), name)
+        assert.match(names, /Collection The world/)
       }
     })
 
@@ -83,19 +84,19 @@ onEachStore('clients of the OGC API', backend => {
       assert.match(info.coordinateSystem.wkt, /3857/)
       for (const [search, year] of [['', 2024], ['?datetime=2023', 2023],
         ['?datetime=2022/2023-12-31', 2023], ['?datetime=2024-06-01T00:00:00Z', 2024]]) {
-        const { size, at } = await picture(`collections/world${search}`)
+        const { size, at: colorAt } = await readPicture(`collections/world${search}`)
         assert.deepEqual(size, [1024, 1024])
         for (let x = 0; x < 4; x++) for (let y = 0; y < 4; y++) {
-          assert.deepEqual(at(x, y), [...color(2, x, y, year), 255], `${search} 2/${x}/${y}`)
+          assert.deepEqual(colorAt(x, y), [...color(2, x, y, year), 255], `${search} 2/${x}/${y}`)
         }
       }
     })
 
     it('reads a layer that covers a part of the world, transparent around it', async () => {
-      const { size, at } = await picture('collections/part')
+      const { size, at: colorAt } = await readPicture('collections/part')
       assert.deepEqual(size, [1024, 1024])
       for (let x = 0; x < 4; x++) for (let y = 0; y < 4; y++) {
-        assert.deepEqual(at(x, y), x >= 2 && (y === 1 || y === 2) ? [...color(2, x, y), 255] : [0, 0, 0, 0],
+        assert.deepEqual(colorAt(x, y), x >= 2 && (y === 1 || y === 2) ? [...color(2, x, y), 255] : [0, 0, 0, 0],
           `2/${x}/${y}`)
       }
     })
@@ -104,10 +105,10 @@ onEachStore('clients of the OGC API', backend => {
       const options = ['-oo', 'API=TILES', '-oo', 'CACHE=NO']
       const { stdout } = await tool('gdalinfo', '-json', ...options, address('collections/degrees'))
       assert.match(JSON.parse(stdout).coordinateSystem.wkt, /WGS 84|CRS84/)
-      const { size, at } = await picture('collections/degrees', options)
+      const { size, at: colorAt } = await readPicture('collections/degrees', options)
       assert.deepEqual(size, [1024, 512])
       for (let x = 0; x < 4; x++) for (let y = 0; y < 2; y++) {
-        assert.deepEqual(at(x, y), [...color(2, x, y), 255], `2/${x}/${y}`)
+        assert.deepEqual(colorAt(x, y), [...color(2, x, y), 255], `2/${x}/${y}`)
       }
     })
 
@@ -122,7 +123,7 @@ onEachStore('clients of the OGC API', backend => {
       const rgb = color(2, 1, 1)
       await store.write([{ layer: 'swiss', z: 14, x, y, time: '2024-01-01T00:00:00Z', bytes: await colored(rgb) }])
       const options = ['-oo', 'API=TILES', '-oo', 'CACHE=NO',
-        ...['MINX', 'MINY', 'MAXX', 'MAXY'].flatMap((name, at) => ['-oo', `${name}=${edges[at]}`])]
+        ...['MINX', 'MINY', 'MAXX', 'MAXY'].flatMap((name, index) => ['-oo', `${name}=${edges[index]}`])]
       const place = [left + (x + 0.5) * side, top - (y + 0.5) * side]
       const { stdout } = await tool('gdallocationinfo', '-valonly',
         '-geoloc', ...options, address('collections/swiss'), ...place.map(String))

@@ -1,4 +1,4 @@
-// OGC API - Tiles of the gateway: its documents against the standard, tiles, times, private layers.
+// Tests of OGC API - Tiles in the gateway: documents that follow the standard, tiles, times, and private layers.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
@@ -14,7 +14,7 @@ const [T1, T2] = ['2022-06-01T00:00:00Z', '2024-06-01T00:00:00Z']
 const QUAD = 'WebMercatorQuad'
 
 onEachStore('the OGC API', backend => {
-  const own = useGateway(backend, {
+  const fixture = useGateway(backend, {
     async fill (store) {
       await store.defineLayer('osm', {
         name: 'A map', description: 'streets', attribution: '© Somebody', minzoom: 0, maxzoom: 3, bounds: [0, 0, 90, 60]
@@ -37,7 +37,7 @@ onEachStore('the OGC API', backend => {
     }
   })
   const get = async (path, { headers = {}, method = 'GET' } = {}) =>
-    own.ask(path.replace(own.gateway.url, ''), { headers, method })
+    fixture.ask(path.replace(fixture.gateway.url, ''), { headers, method })
   async function read (path) {
     const answer = await get(path)
     assert.equal(answer.status, 200, `${path}: ${answer.text}`)
@@ -51,20 +51,20 @@ onEachStore('the OGC API', backend => {
     assert.deepEqual(landingFaults(await read('/ogc')), [])
     assert.deepEqual(conformanceFaults(await read('/ogc/conformance')), [])
     assert.deepEqual(apiFaults(await read('/ogc/api')), [])
-    const all = await read('/ogc/collections')
-    assert.deepEqual([collectionsFaults(all), all.collections.map(({ id }) => id)],
+    const collectionList = await read('/ogc/collections')
+    assert.deepEqual([collectionsFaults(collectionList), collectionList.collections.map(({ id }) => id)],
       [[], ['bare', 'degrees', 'large', 'osm', 'roads', 'swiss']])
-    for (const { id } of all.collections) {
+    for (const { id } of collectionList.collections) {
       const collection = await read(`/ogc/collections/${id}`)
       assert.deepEqual(collectionFaults(collection), [], id)
       const list = await read(linkOf(collection, id === 'roads' ? 'tilesets-vector' : 'tilesets-map').href)
       assert.deepEqual(tilesetsFaults(list), [], id)
-      const one = await read(linkOf(list.tilesets[0], 'self').href)
-      assert.deepEqual(tilesetFaults(one), [], id)
-      const set = await read(linkOf(one, 'tiling-scheme').href)
+      const tilesetDocument = await read(linkOf(list.tilesets[0], 'self').href)
+      assert.deepEqual(tilesetFaults(tilesetDocument), [], id)
+      const set = await read(linkOf(tilesetDocument, 'tiling-scheme').href)
       assert.deepEqual(matrixSetFaults(set), [], id)
-      const known = set.tileMatrices.map(matrix => matrix.id)
-      assert.ok(one.tileMatrixSetLimits.every(({ tileMatrix }) => known.includes(tileMatrix)), id)
+      const matrixIds = set.tileMatrices.map(matrix => matrix.id)
+      assert.ok(tilesetDocument.tileMatrixSetLimits.every(({ tileMatrix }) => matrixIds.includes(tileMatrix)), id)
     }
     const sets = await read('/ogc/tileMatrixSets')
     assert.deepEqual(sets.tileMatrixSets.map(({ id, uri }) => [id, Boolean(uri)]),
@@ -72,18 +72,18 @@ onEachStore('the OGC API', backend => {
   })
 
   it('links only to addresses that answer', async () => {
-    const seen = new Set()
+    const visited = new Set()
     async function walk (href) {
       const address = href.replace('{tileMatrix}', '1').replace('{tileRow}', '0').replace('{tileCol}', '0')
-      if (seen.has(address)) return
-      seen.add(address)
+      if (visited.has(address)) return
+      visited.add(address)
       const { status, headers, text: document } = await get(address)
       assert.ok(status === 200 || (status === 204 && address !== href), `${status} ${address}`)
       if (!/json/.test(headers['content-type'])) return
       for (const text of document.match(/"href":"[^"]+"/g) ?? []) await walk(JSON.parse(`{${text}}`).href)
     }
-    await walk(`${own.gateway.url}/ogc/`)
-    assert.ok(seen.size > 20, `${seen.size} addresses`)
+    await walk(`${fixture.gateway.url}/ogc/`)
+    assert.ok(visited.size > 20, `${visited.size} addresses`)
   })
 
   it('describes the extent, times and zooms of a layer', async () => {
@@ -119,7 +119,7 @@ onEachStore('the OGC API', backend => {
   })
 
   it('serves tiles now, as of a time, and with the newest state of an interval', async () => {
-    const [before, now] = [png(1), png(2)]
+    const [oldBytes, newBytes] = [png(1), png(2)]
     // T1 is 2022-06-01T00:00:00Z, T2 is 2024-06-01T00:00:00Z
     const searches = {
       before: ['?datetime=2023', `?datetime=${T1}`, '?datetime=2024-05-31T23:59:59Z', '?datetime=2022-06-01',
@@ -130,8 +130,8 @@ onEachStore('the OGC API', backend => {
         '?datetime=2024-06-01T00:59:59%2B00:30', '?datetime=2022/2024-12', '?datetime=2022/..', '?datetime=2022/',
         '?datetime=../..', '?subset=datetime(%222022%22:*)']
     }
-    for (const [bytes, time, asked] of [[before, T1, searches.before], [now, T2, searches.now]]) {
-      for (const search of asked) {
+    for (const [bytes, time, queries] of [[oldBytes, T1, searches.before], [newBytes, T2, searches.now]]) {
+      for (const search of queries) {
         const { status, headers, body } = await get(`${tileset('osm')}/3/3/4${search}`)
         assert.deepEqual([status, headers['content-type'], headers['x-tilecouch-time'], body.equals(bytes)],
           [200, 'image/png', time, true], search)
@@ -140,7 +140,7 @@ onEachStore('the OGC API', backend => {
     const { headers } = await get(`${tileset('osm')}/3/3/4`)
     assert.equal((await get(`${tileset('osm')}/3/3/4`, { headers: { 'if-none-match': headers.etag } })).status, 304)
     const head = await get(`${tileset('osm')}/3/3/4`, { method: 'HEAD' })
-    assert.deepEqual([head.status, head.headers['content-length'], head.body.length], [200, `${now.length}`, 0])
+    assert.deepEqual([head.status, head.headers['content-length'], head.body.length], [200, `${newBytes.length}`, 0])
   })
 
   it('answers 204 where there is no tile, before the first version, and outside the layer', async () => {
@@ -148,7 +148,7 @@ onEachStore('the OGC API', backend => {
       const { status, headers } = await get(`${tileset('osm')}/${path}`)
       assert.deepEqual([status, headers['cache-control']], [204, 'public, max-age=60'], path)
     }
-    const plain = await own.another({ missing: '404' })
+    const plain = await fixture.another({ missing: '404' })
     assert.equal((await ask(plain.url, `${tileset('osm')}/3/2/5`)).status,
       404, 'unless the operator wants another answer')
   })
@@ -180,9 +180,9 @@ onEachStore('the OGC API', backend => {
   it('keeps the time in its links, and leaves out layers that began later', async () => {
     const collection = await read('/ogc/collections/osm?datetime=2023')
     const list = await read(linkOf(collection, 'tilesets-map').href)
-    const one = await read(linkOf(list.tilesets[0], 'self').href)
-    assert.equal(linkOf(one, 'item').href,
-      `${own.gateway.url}${tileset('osm')}/{tileMatrix}/{tileRow}/{tileCol}?datetime=2023`)
+    const tilesetDocument = await read(linkOf(list.tilesets[0], 'self').href)
+    assert.equal(linkOf(tilesetDocument, 'item').href,
+      `${fixture.gateway.url}${tileset('osm')}/{tileMatrix}/{tileRow}/{tileCol}?datetime=2023`)
     const ids = async search => (await read(`/ogc/collections${search}`)).collections.map(({ id }) => id)
     assert.ok((await ids('?datetime=2023')).includes('osm'))
     assert.ok(!(await ids('?datetime=2021')).includes('osm'))
@@ -194,21 +194,21 @@ onEachStore('the OGC API', backend => {
     assert.equal(answer.headers['cache-control'], 'private, max-age=0, must-revalidate')
     assert.equal((await get('/ogc/collections', { headers: { 'if-none-match': answer.headers.etag } })).status, 304)
     assert.equal((await get('/ogc/api')).headers['content-type'], 'application/vnd.oai.openapi+json;version=3.0')
-    const gateway = await own.another({ publicUrl: 'https://maps.example.org/tiles/' })
+    const gateway = await fixture.another({ publicUrl: 'https://maps.example.org/tiles/' })
     const { headers, json } = await ask(gateway.url, '/ogc/')
     assert.equal(headers['cache-control'], 'public, max-age=0, must-revalidate')
     assert.ok(json.links.every(({ href }) => href.startsWith('https://maps.example.org/tiles/ogc/')))
   })
 
   it('shows private layers only to visitors with a token, with the token in every link', async () => {
-    const gateway = await own.another({ ...OPTIONS, privateLayers: ['osm', 'large'] })
+    const gateway = await fixture.another({ ...OPTIONS, privateLayers: ['osm', 'large'] })
     const ids = async search => (await ask(gateway.url, `/ogc/collections${search}`))
       .json.collections.map(({ id }) => id)
-    const right = token(['osm'])
-    assert.deepEqual([await ids(''), await ids(`?token=${right}`)],
+    const validToken = token(['osm'])
+    assert.deepEqual([await ids(''), await ids(`?token=${validToken}`)],
       [['bare', 'degrees', 'roads', 'swiss'], ['bare', 'degrees', 'osm', 'roads', 'swiss']])
-    const { json } = await ask(gateway.url, `${tileset('osm')}?datetime=2023&token=${right}`)
-    assert.ok(json.links.every(({ href }) => href.endsWith(`token=${right}`)))
+    const { json } = await ask(gateway.url, `${tileset('osm')}?datetime=2023&token=${validToken}`)
+    assert.ok(json.links.every(({ href }) => href.endsWith(`token=${validToken}`)))
     assert.deepEqual((await ask(gateway.url, '/ogc/tileMatrixSets')).json.tileMatrixSets.map(({ id }) => id),
       [QUAD, 'WorldCRS84Quad', 'LV95'], 'sets of private layers are not named')
   })
@@ -239,14 +239,14 @@ onEachStore('the OGC API', backend => {
       id: 'Town', crs: 'http://www.opengis.net/def/crs/EPSG/0/25832',
       tileMatrices: [{ ...matrix, matrixWidth: width, matrixHeight: 1 }]
     })
-    for (const width of [2, 3]) await own.store.defineLayer(`town${width}`, { grid: town(width) })
+    for (const width of [2, 3]) await fixture.store.defineLayer(`town${width}`, { grid: town(width) })
     await until(async () => (await get('/ogc/collections/town3')).status === 200, { what: 'the layers' })
     const ids = (await read('/ogc/tileMatrixSets')).tileMatrixSets.map(({ id }) => id).filter(id => /^Town_/.test(id))
     assert.equal(ids.length, 2)
     for (const width of [2, 3]) {
       const { tilesets: [{ links }] } = await read(`/ogc/collections/town${width}/map/tiles`)
-      const one = await read(new URL(links.find(({ rel }) => /self|item/.test(rel)).href).pathname)
-      const set = await read(new URL(one.links.find(({ rel }) => /tiling-scheme$/.test(rel)).href).pathname)
+      const tilesetDocument = await read(new URL(links.find(({ rel }) => /self|item/.test(rel)).href).pathname)
+      const set = await read(new URL(tilesetDocument.links.find(({ rel }) => /tiling-scheme$/.test(rel)).href).pathname)
       assert.deepEqual([set.tileMatrices[0].matrixWidth, ids.includes(set.id), set.id], [width, true, set.identifier])
     }
   })

@@ -1,3 +1,4 @@
+// Tests of the options of the gateway: the table, the command line, the environment and the configuration file.
 import assert from 'node:assert/strict'
 import { chmodSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -14,27 +15,27 @@ const defaults = Object.fromEntries(options.map(({ name, default: value }) => [n
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = file => readFileSync(path.join(root, file), 'utf8')
 
-/** Sources of the gateway, without the table and what fills it in. */
+/** Source files of the gateway without comments, except the table of options and the code that resolves it. */
 const sources = readdirSync(path.join(root, 'server/gateway'), { recursive: true, encoding: 'utf8' })
   .filter(name => name.endsWith('.js') && !['options.js', 'config.js'].includes(name))
   .map(name => [name, read(`server/gateway/${name}`).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')])
 
-/** What everybody on the machine may read. */
-const onTheLine = serveOptions.filter(({ flags }) => flags)
+/** Options that have a flag. Other users of the machine can read the command line. */
+const commandLineOptions = serveOptions.filter(({ flags }) => flags)
 
 describe('the options of the gateway', () => {
   it('are explained by --help, each with its default', async () => {
     const { code, out } = await runCommand(['serve', '--help'])
     assert.equal(code, 0)
     const help = out.replace(/\s+/g, ' ')
-    for (const { flags, shown, type } of onTheLine) {
+    for (const { flags, shown, type } of commandLineOptions) {
       assert.ok(help.includes(` ${flags} `), flags)
       if (type !== 'boolean' && shown) assert.match(help, new RegExp(`default: [^)]*${shown}\\)`), flags)
     }
-    const explained = [...out.matchAll(/^ +(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag)
-    assert.deepEqual(explained.filter(flag => !['--json', '--help', '--password-file', '--set'].includes(flag)),
-      onTheLine.map(longFlag))
-    assert.ok(onTheLine.length <= 20, 'the others are set by --set, the environment and the file')
+    const listedFlags = [...out.matchAll(/^ +(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag)
+    assert.deepEqual(listedFlags.filter(flag => !['--json', '--help', '--password-file', '--set'].includes(flag)),
+      commandLineOptions.map(longFlag))
+    assert.ok(commandLineOptions.length <= 20, 'the others are set by --set, the environment and the file')
   })
 
   it('come from the command line only when given there; every switch has an opposite', async () => {
@@ -67,7 +68,7 @@ describe('the options of the gateway', () => {
   })
 
   it('include every option that the gateway reads', () => {
-    // parts such as the listener have options of their own; these know those of the gateway
+    // these files read options of the gateway; other parts, such as the listener, have their own options
     const whole = /^(index|dispatch|tiles\/(index|refresher|upstreams)|workers\/.*|routes\/.*|wmts\/.*)\.js$/
     for (const [file, text] of sources.filter(([name]) => whole.test(name))) {
       for (const [, name] of text.matchAll(/\boptions\.(\w+)\b/g)) {
@@ -88,7 +89,7 @@ describe('the options of the gateway', () => {
 
 describe('the configuration of the gateway', () => {
   const folder = useFolder()
-  const refuses = (given, code, ...texts) => assert.throws(() => resolveOptions(given), error => {
+  const assertRefused = (input, code, ...texts) => assert.throws(() => resolveOptions(input), error => {
     assert.equal(error.code, code)
     for (const text of texts) assert.ok(error.message.includes(text), `${error.message} says ${text}`)
     return true
@@ -159,28 +160,28 @@ describe('the configuration of the gateway', () => {
       for (const value of good) assert.doesNotThrow(() => resolveOptions({ flags: { [name]: value } }), String(value))
       const flag = longFlag(optionsByName[name]).replace('--no-', '--')
       for (const value of bad) {
-        refuses({ flags: { [name]: value } }, 'BAD_OPTION', flag)
-        refuses({ file: { [name]: value }, fileName: 'g.json' }, 'BAD_OPTION', `"${name}" in g.json`)
+        assertRefused({ flags: { [name]: value } }, 'BAD_OPTION', flag)
+        assertRefused({ file: { [name]: value }, fileName: 'g.json' }, 'BAD_OPTION', `"${name}" in g.json`)
         if (typeof value === 'string' && value) {
-          refuses({ env: { [optionsByName[name].env]: value } }, 'BAD_OPTION', optionsByName[name].env)
+          assertRefused({ env: { [optionsByName[name].env]: value } }, 'BAD_OPTION', optionsByName[name].env)
         }
       }
     })
   }
 
   it('refuses unknown options, and suggests a similar name', () => {
-    refuses({ file: { memroy: 1 }, fileName: '/etc/g.json' }, 'CONFIG_INVALID', '/etc/g.json', '"memroy"')
-    refuses({ file: { ops_port: 1 } }, 'CONFIG_INVALID', '"ops_port"', '"opsPort" is one')
-    refuses({ file: { config: 'other.json' } }, 'CONFIG_INVALID', 'config')
-    refuses({ file: JSON.parse('{"__proto__": 1}') }, 'CONFIG_INVALID', '__proto__')
-    refuses({ flags: { prot: 1 } }, 'BAD_OPTION', 'prot')
+    assertRefused({ file: { memroy: 1 }, fileName: '/etc/g.json' }, 'CONFIG_INVALID', '/etc/g.json', '"memroy"')
+    assertRefused({ file: { ops_port: 1 } }, 'CONFIG_INVALID', '"ops_port"', '"opsPort" is one')
+    assertRefused({ file: { config: 'other.json' } }, 'CONFIG_INVALID', 'config')
+    assertRefused({ file: JSON.parse('{"__proto__": 1}') }, 'CONFIG_INVALID', '__proto__')
+    assertRefused({ flags: { prot: 1 } }, 'BAD_OPTION', 'prot')
   })
 
   it('repeats no secret in the error about a bad value', () => {
     for (const value of [{ 'a.example': { Authorization: 'Bearer hunter2\n' } },
       '{"a": {"Authorization": "hunter2"', { 'u:hunter2@a.example': {} }]) {
-      for (const given of [{ flags: { upstreamHeaders: value } }, { file: { upstreamHeaders: value } }]) {
-        assert.throws(() => resolveOptions(given),
+      for (const input of [{ flags: { upstreamHeaders: value } }, { file: { upstreamHeaders: value } }]) {
+        assert.throws(() => resolveOptions(input),
           error => !JSON.stringify([error.message, error.details, error.toJSON()]).includes('hunter2'))
       }
     }
@@ -222,10 +223,10 @@ describe('the configuration of the gateway', () => {
       return (await loadOptions({ flags: { config }, env: {} })).warnings
     }
     for (const name of Object.keys(secrets)) {
-      const [warning, ...more] = await warningsOf(name, 0o644)
+      const [warning, ...otherWarnings] = await warningsOf(name, 0o644)
       assert.match(warning, new RegExp(`${name} .*chmod 640`))
       assert.doesNotMatch(warning, /hunter2/)
-      assert.deepEqual(more, [])
+      assert.deepEqual(otherWarnings, [])
       assert.deepEqual(await warningsOf(name, 0o640), [])
     }
     assert.deepEqual(await warningsOf('plain.json', 0o644), [])

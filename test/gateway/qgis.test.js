@@ -1,5 +1,5 @@
-// QGIS without a window: layer files with their times, also in other grids, WMTS, vector tiles and lists of
-// connections, on a real gateway and directly on CouchDB.
+// Tests with QGIS, which drive-qgis.py runs without a window: layer files, WMTS, vector tiles and lists of connections,
+// from a real gateway and directly from CouchDB.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -27,16 +27,16 @@ const EDITIONS = 300
 const PLACES = Array.from({ length: 16 }, (_, n) => [n >> 2, n & 3])
 const WORLD =
   { extent: [-EDGE, -EDGE, EDGE, EDGE], size: [1024, 1024], at: PLACES.map(([x, y]) => [256 * x + 128, 256 * y + 128]) }
-const at = (...time) => ({ ...WORLD, time: time.length === 1 ? [time[0], time[0]] : time })
+const worldAt = (...time) => ({ ...WORLD, time: time.length === 1 ? [time[0], time[0]] : time })
 const pictureOf = year => PLACES.map(([x, y]) => color(2, x, y, year))
 const NOTHING = PLACES.map(() => [255, 255, 255])
 
-/** Layers in other grids; the last one in a set of a user, with a hostile name. */
+/** Layers in other grids. The last one has a grid of its own and a hostile name. */
 const GRIDS = { ...OTHERS, town: { name: NAME, grid: { ...town, id: 'To-wn.1_a:b' }, minzoom: 2, maxzoom: 3 } }
 const SYSTEMS =
   { swiss: 'EPSG:2056', europe: 'EPSG:3035', arctic: 'EPSG:5041', degrees: 'OGC:CRS84', town: 'EPSG:28992' }
 
-/** All tiles of the deepest zoom of a layer, pixel on pixel: the middle of each and a pixel near each corner. */
+/** Samples the deepest zoom of a layer at its own resolution: five pixels of each tile, and their colours by year. */
 function mapOf (layer) {
   const grid = gridOf(GRIDS[layer])
   const { z, columns, rows } = grid.matrix(GRIDS[layer].maxzoom)
@@ -108,7 +108,7 @@ onEachStore('QGIS', backend => {
   const gateway = () => new URL('/', world.gateway.url).href
   const bases = () => ({ gateway: gateway(), couch })
 
-  /** What QGIS makes of a task. */
+  /** Runs a task in QGIS and returns its result. */
   function qgis (task) {
     const home = path.join(folder.dir, 'home')
     mkdirSync(home, { recursive: true, mode: 0o700 })
@@ -137,36 +137,37 @@ onEachStore('QGIS', backend => {
     return file
   }
 
-  const drawnFrom = async (base, name, draw = [], more = {}) => qgis({ qlr: await save(base, name), draw, ...more })
+  const drawFile = async (base, name, draw = [], extra = {}) => qgis({ qlr: await save(base, name), draw, ...extra })
 
   it('shows each edition from its time until the next one, with the pixels of the store', async () => {
-    for (const [what, base] of Object.entries(bases())) {
+    for (const [baseName, base] of Object.entries(bases())) {
       const [first, second, third] = YEARS.map(year => `${year}-06-01T00:00:00Z`)
       // a frame of the temporal controller begins with its first moment and ends before its last one
-      const draw = [at(first, second), at(second, third), at(third, '2025-06-01T00:00:00Z'), at('2021-06-01T00:00:00Z',
-        first), at('2024-05-31T23:59:59Z'), at(third, '2024-06-01T00:00:01Z'), at('2030-01-01T00:00:00Z'), WORLD]
-      const { loaded, tree, layers, drawn } = await drawnFrom(base, 'world.qlr', draw)
+      const draw = [worldAt(first, second), worldAt(second, third), worldAt(third, '2025-06-01T00:00:00Z'),
+        worldAt('2021-06-01T00:00:00Z', first), worldAt('2024-05-31T23:59:59Z'),
+        worldAt(third, '2024-06-01T00:00:01Z'), worldAt('2030-01-01T00:00:00Z'), WORLD]
+      const { loaded, tree, layers, drawn } = await drawFile(base, 'world.qlr', draw)
       assert.equal(loaded, true)
       assert.deepEqual(tree, [
         { group: 'The world', ticked: true, choice: false, of: [
           2024, 2023, 2022
         ].map(year => ({ layer: `The world, ${year}-06-01`, ticked: true })) }
       ])
-      assert.deepEqual(layers.map(({ source, ...rest }) => rest),
+      assert.deepEqual(layers.map(({ source, ...layerFields }) => layerFields),
       [['2024-06-01T00:00:01Z', ''], ['2023-06-01T00:00:01Z', '2024-05-31T23:59:59.000Z'],
         ['2022-06-01T00:00:01Z', '2023-05-31T23:59:59.000Z']].map(period => ({
         name: `The world, ${period[0].slice(0, 10)}`, valid: true, crs: 'EPSG:3857',
         abstract: '', rights: ['© Somebody'], period
       })))
-      const shown = drawn.map(picture => YEARS.find(year => isDeepStrictEqual(pictureOf(year), picture)) ??
+      const shownYears = drawn.map(picture => YEARS.find(year => isDeepStrictEqual(pictureOf(year), picture)) ??
         (isDeepStrictEqual(picture, NOTHING) ? 'nothing' : picture))
-      assert.deepEqual(shown, [2022, 2023, 2024, 'nothing', 2023, 2024, 2024, 2024], what)
+      assert.deepEqual(shownYears, [2022, 2023, 2024, 'nothing', 2023, 2024, 2024, 2024], baseName)
     }
   }).timeout(60000)
 
   it('shows the file of one time without a time range', async () => {
     for (const base of Object.values(bases())) {
-      const { tree, layers, drawn } = await drawnFrom(base, 'world@2023.qlr', [WORLD, at('2030-01-01T00:00:00Z')])
+      const { tree, layers, drawn } = await drawFile(base, 'world@2023.qlr', [WORLD, worldAt('2030-01-01T00:00:00Z')])
       assert.deepEqual(tree, [{ layer: 'The world, 2023', ticked: true }])
       assert.equal(layers[0].period, null)
       assert.deepEqual(drawn, [pictureOf(2023), pictureOf(2023)])
@@ -174,15 +175,15 @@ onEachStore('QGIS', backend => {
   }).timeout(30000)
 
   it('shows tiles of 512 pixels, nothing where a tile is gone, and a hostile name', async () => {
-    for (const [what, base] of Object.entries(bases())) {
+    for (const [baseName, base] of Object.entries(bases())) {
       // the upper left tile of zoom 1
       const picture = year => (
         { extent: [-EDGE, 0, 0, EDGE], size: [512, 512], at: [[256, 256]], time: [
           `${year}-01-01T00:00:00Z`, `${year + 1}-01-01T00:00:00Z`
         ] }
       )
-      const { layers, drawn } = await drawnFrom(base, 'big.qlr', [picture(2023), picture(2024)])
-      assert.deepEqual(drawn, [[[100, 100, 100]], [[255, 255, 255]]], what)
+      const { layers, drawn } = await drawFile(base, 'big.qlr', [picture(2023), picture(2024)])
+      assert.deepEqual(drawn, [[[100, 100, 100]], [[255, 255, 255]]], baseName)
       const name = NAME.replace('\u0000', '\ufffd')
       assert.deepEqual([layers[0].name, layers[0].abstract, layers[0].rights],
         [`${name}, 2024-01-01`, name, ['© Us & them']])
@@ -192,28 +193,28 @@ onEachStore('QGIS', backend => {
   for (const [layer, { grid }] of Object.entries(GRIDS)) {
     it(`shows each edition in the grid ${grid.id ?? grid}, pixel by pixel`, async () => {
       const map = mapOf(layer)
-      const then = (...time) => ({ ...map.picture, time: time.length === 1 ? [time[0], time[0]] : time })
+      const mapAt = (...time) => ({ ...map.picture, time: time.length === 1 ? [time[0], time[0]] : time })
       const [first, second, third] = YEARS.map(year => `${year}-06-01T00:00:00Z`)
-      const draw = [then(first, second), then(second, third), then(third, '2025-06-01T00:00:00Z'),
-        then('2021-06-01T00:00:00Z', first), then('2024-05-31T23:59:59Z'), map.picture]
-      const { loaded, layers, drawn } = await drawnFrom(gateway(), `${layer}.qlr`, draw)
+      const draw = [mapAt(first, second), mapAt(second, third), mapAt(third, '2025-06-01T00:00:00Z'),
+        mapAt('2021-06-01T00:00:00Z', first), mapAt('2024-05-31T23:59:59Z'), map.picture]
+      const { loaded, layers, drawn } = await drawFile(gateway(), `${layer}.qlr`, draw)
       assert.equal(loaded, true)
       const name = (GRIDS[layer].name ?? layer).replace('\u0000', '\ufffd')
-      assert.deepEqual(layers.map(({ source, ...rest }) => rest),
+      assert.deepEqual(layers.map(({ source, ...layerFields }) => layerFields),
       [['2024-06-01T00:00:01Z', ''], ['2023-06-01T00:00:01Z', '2024-05-31T23:59:59.000Z'],
         ['2022-06-01T00:00:01Z', '2023-05-31T23:59:59.000Z']].map(period => ({
         name: `${name}, ${period[0].slice(0, 10)}`, valid: true, crs: SYSTEMS[layer], abstract: '', rights: [], period
       })))
       assert.deepEqual(drawn, [2022, 2023, 2024, undefined, 2023, 2024].map(year => map.in(year)))
-      const one = await drawnFrom(gateway(), `${layer}@2023.qlr`, [map.picture, then('2030-01-01T00:00:00Z')])
-      assert.deepEqual([one.layers[0].period, one.drawn], [null, [map.in(2023), map.in(2023)]])
+      const snapshot = await drawFile(gateway(), `${layer}@2023.qlr`, [map.picture, mapAt('2030-01-01T00:00:00Z')])
+      assert.deepEqual([snapshot.layers[0].period, snapshot.drawn], [null, [map.in(2023), map.in(2023)]])
     }).timeout(60000)
   }
 
-  /** Runs something with another gateway in front of the store. */
+  /** Starts another gateway for the store, passes its URL to a function, and closes the gateway. */
   async function withGateway (options, use) {
-    const other = await startGateway({ db: world.store.url, port: 0, logLevel: 'silent', ...options })
-    await use(new URL('/', other.url).href).finally(() => other.close())
+    const otherGateway = await startGateway({ db: world.store.url, port: 0, logLevel: 'silent', ...options })
+    await use(new URL('/', otherGateway.url).href).finally(() => otherGateway.close())
   }
 
   it('shows a private layer in another grid, with the token of its file', async () => {
@@ -223,29 +224,29 @@ onEachStore('QGIS', backend => {
     await withGateway({ privateLayers: ['swiss'], accessKeys }, async base => {
       assert.equal((await fetch(`${base}swiss.qlr`)).status, 401)
       for (const [file, year] of [['swiss.qlr', 2024], ['swiss@2022.qlr', 2022]]) {
-        const { drawn } = await drawnFrom(base, `${file}?token=${token}`, [map.picture])
+        const { drawn } = await drawFile(base, `${file}?token=${token}`, [map.picture])
         assert.deepEqual(drawn, [map.in(year)], file)
       }
     })
   }).timeout(30000)
 
   it('ticks only the newest of the times of vector tiles', async () => {
-    // from a gateway: CouchDB answers gzipped tiles as they are, which QGIS 3.22 does not unpack
+    // only from a gateway: CouchDB sends gzipped tiles as stored, and QGIS 3.22 does not unpack them
     const picture = { extent: WORLD.extent, size: [256, 256], at: [[64, 128], [192, 128]] }
-    const [now, then] =
-      [await drawnFrom(gateway(), 'roads.qlr', [picture]), await drawnFrom(gateway(), 'roads@2023.qlr', [picture])]
-    assert.deepEqual(now.tree, [
+    const [newest, past] =
+      [await drawFile(gateway(), 'roads.qlr', [picture]), await drawFile(gateway(), 'roads@2023.qlr', [picture])]
+    assert.deepEqual(newest.tree, [
       { group: 'roads', ticked: true, choice: true, of: [
         { layer: 'roads, 2024-01-01', ticked: true }, { layer: 'roads, 2023-01-01', ticked: false }
       ] }
     ])
     const isWhite = rgb => rgb.every(value => value === 255)
-    assert.deepEqual([...now.drawn[0], ...then.drawn[0]].map(isWhite), [false, true, false, false])
+    assert.deepEqual([...newest.drawn[0], ...past.drawn[0]].map(isWhite), [false, true, false, false])
   }).timeout(30000)
 
   it(`opens a layer of ${EDITIONS} editions in ten seconds, with only the newest map ticked`, async () => {
     for (const [base, name] of [[gateway(), 'hourly'], [couch, 'hourly'], [gateway(), 'hourly-swiss']]) {
-      const { seconds, tree, layers } = await drawnFrom(base, `${name}.qlr`)
+      const { seconds, tree, layers } = await drawFile(base, `${name}.qlr`)
       assert.ok(seconds < 10, `it took ${seconds} s`)
       assert.equal(layers.length, EDITIONS + 1)
       assert.ok(layers.every(({ valid }) => valid))
@@ -261,11 +262,11 @@ onEachStore('QGIS', backend => {
   it(`downloads the capabilities once for ${EDITIONS} editions in another grid, from the public address`,
     async () => {
     const target = { base: '' }
-    const seen = []
+    const requests = []
     const proxy = await startServer(async (req, res) => {
       const answer = await fetch(target.base + String(req.url).slice('/gis/'.length), { headers: req.headers })
       const { headers, status } = answer
-      seen.push({ url: String(req.url), status })
+      requests.push({ url: String(req.url), status })
       res.writeHead(status, { etag: headers.get('etag') ?? '', 'content-type': headers.get('content-type') ??
         '', 'cache-control': headers.get('cache-control') ?? '' }).end(Buffer.from(await answer.arrayBuffer()))
     })
@@ -273,15 +274,17 @@ onEachStore('QGIS', backend => {
     const url = `${proxy.url}/gis/wmts`
     await withGateway({ publicUrl: `${proxy.url}/gis` }, async base => {
       target.base = base
-      const { layers } = await drawnFrom(base, 'hourly-swiss.qlr')
+      const { layers } = await drawFile(base, 'hourly-swiss.qlr')
       assert.deepEqual([layers[0], layers[1]].map(({ source }) => source), [
         '', '&tileDimensions=Time%3D2024-01-13T11:00:00Z'
       ].map(time => `${common}${time}&tileMatrixSet=LV95_Level16&url=${url}/1.0.0/WMTSCapabilities.xml`))
-      assert.equal(seen.length, EDITIONS + 1)
-      assert.deepEqual([...new Set(seen.map(one => one.url))], ['/gis/wmts/1.0.0/WMTSCapabilities.xml'])
-      assert.deepEqual(seen.filter(({ status }) => status !== 304).map(({ status }) => status), [200])
-      const [one] = (await drawnFrom(base, 'hourly-swiss@2024-01-02.qlr')).layers
-      assert.equal(one.source, `${common}&tileMatrixSet=LV95_Level16&url=${url}@2024-01-02/1.0.0/WMTSCapabilities.xml`)
+      assert.equal(requests.length, EDITIONS + 1)
+      assert.deepEqual([...new Set(requests.map(proxyRequest => proxyRequest.url))],
+        ['/gis/wmts/1.0.0/WMTSCapabilities.xml'])
+      assert.deepEqual(requests.filter(({ status }) => status !== 304).map(({ status }) => status), [200])
+      const [layer] = (await drawFile(base, 'hourly-swiss@2024-01-02.qlr')).layers
+      assert.equal(layer.source,
+        `${common}&tileMatrixSet=LV95_Level16&url=${url}@2024-01-02/1.0.0/WMTSCapabilities.xml`)
     }).finally(() => proxy.close())
   }).timeout(60000)
 
@@ -327,22 +330,22 @@ onEachStore('QGIS', backend => {
     const { error, reason } = await (await fetch(`${couch}swiss.qlr`)).json()
     assert.equal(error, 'QGIS_GRID')
     assert.match(reason, /gateway \(tilecouch serve\)/)
-    const behind = await request(`${couch}world.qlr`, { headers: { 'x-forwarded-for': '10.0.0.1' } })
-    assert.deepEqual([behind.status, (await behind.json()).error], [501, 'ADDRESS_UNKNOWN'])
+    const proxied = await request(`${couch}world.qlr`, { headers: { 'x-forwarded-for': '10.0.0.1' } })
+    assert.deepEqual([proxied.status, (await proxied.json()).error], [501, 'ADDRESS_UNKNOWN'])
   })
 
   it('gets the same file from CouchDB and the gateway, with its name', async () => {
     for (
       const name of ['world.qlr', 'world@2023-06-01T06:00:00Z.qlr', 'big.qlr', 'roads.qlr', 'empty.qlr', 'hourly.qlr']
     ) {
-      const [mine, theirs] = await Promise.all(Object.values(bases()).map(async base => {
+      const [gatewayFile, couchFile] = await Promise.all(Object.values(bases()).map(async base => {
         const response = await fetch(new URL(name, base))
         const disposition = response.headers.get('content-disposition')
         return { text: (await response.text())
           .replaceAll(base, 'BASE/'), disposition, type: response.headers.get('content-type') }
       }))
-      assert.deepEqual(mine, theirs)
-      assert.equal(mine.disposition, `attachment; filename="${name.replaceAll(':', '')}"`)
+      assert.deepEqual(gatewayFile, couchFile)
+      assert.equal(gatewayFile.disposition, `attachment; filename="${name.replaceAll(':', '')}"`)
     }
   })
 })

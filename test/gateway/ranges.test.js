@@ -1,4 +1,4 @@
-// Range and If-Range: the rules, and every address that follows them.
+// Tests of Range and If-Range: the rules, and that every address of the gateway follows them.
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import { until } from '../../bench/wait.js'
@@ -44,8 +44,9 @@ describe('rangeOf', () => {
 describe('a range of a tile', () => {
   let front
   const bytes = gzipSync(png(1))
-  const kept = { 'osm:1:0:0': entryOf(), 'osm:1:1:0': entryOf({ bytes, type: 'application/vnd.mapbox-vector-tile' }) }
-  before(async () => { front = await openFront({ kept }) })
+  const entries =
+    { 'osm:1:0:0': entryOf(), 'osm:1:1:0': entryOf({ bytes, type: 'application/vnd.mapbox-vector-tile' }) }
+  before(async () => { front = await openFront({ kept: entries }) })
   after(async () => {
     closeConnections()
     await front.close(0)
@@ -82,21 +83,21 @@ describe('a range of a tile', () => {
 })
 
 onEachStore('a range of any answer', backend => {
-  const own = useGateway(backend, {
+  const fixture = useGateway(backend, {
     async fill (store) {
       await store.defineLayer('osm', { name: 'A map', minzoom: 0, maxzoom: 1 })
       await store.write([{ layer: 'osm', z: 1, x: 0, y: 0, time: TIME, bytes: png(1) }])
       await store.putEdition('osm', TIME, { title: 'first', complete: true })
     }
   })
-  const get = (path, headers = {}, method = 'GET') => own.ask(path, { headers, method })
+  const get = (path, headers = {}, method = 'GET') => fixture.ask(path, { headers, method })
   const PATHS = [
     '/osm/1/0/0.png', '/osm@2024/1/0/0.png', '/osm.json', '/osm/times.json', '/osm/1/0/0.json',
     '/wmts/1.0.0/WMTSCapabilities.xml', '/wmts/osm/default/GoogleMapsCompatible/1/0/0.png',
     '/', '/viewer.css', '/db/osm:1:0:0/tile', '/db/osm:1:0:0/tile?rev='
   ]
 
-  // the first request may wait longer for the index than the gateway lets it
+  // the first request may time out while CouchDB builds the index
   before(() => until(async () => (await get(PATHS[0])).status !== 503))
 
   for (const name of PATHS) {

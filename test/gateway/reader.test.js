@@ -1,5 +1,5 @@
-// Reads of tiles that share requests to the store: how many requests there are, what each brings, whom a failure
-// concerns, and that they carry a name and password only where not everybody may read.
+// Tests of the reader, which gathers reads of tiles into few requests to the store: the number of requests, their
+// content, their failures, and that they carry a password only if the store refuses anonymous reads.
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -47,7 +47,7 @@ onEachStore('reading many tiles at once', backend => {
       readDocuments
     })
   }
-  const asked = () => front.requests().map(({ body }) => body.docs.map(({ id }) => id))
+  const requestedIds = () => front.requests().map(({ body }) => body.docs.map(({ id }) => id))
 
   it('unpacks gzipped attachments up to a limit, without blocking the event loop', async () => {
     const packed = {
@@ -61,9 +61,9 @@ onEachStore('reading many tiles at once', backend => {
     let [turns, ended] = [0, false]
     const turn = () => { turns++; if (!ended) setImmediate(turn) }
     setImmediate(turn)
-    const found = await Promise.allSettled(Object.keys(packed).map(id => reader.documents.get(id)))
+    const results = await Promise.allSettled(Object.keys(packed).map(id => reader.documents.get(id)))
     ended = true
-    assert.deepEqual(found.map(({ value, reason }) => reason?.code ?? bytesOf(value).length),
+    assert.deepEqual(results.map(({ value, reason }) => reason?.code ?? bytesOf(value).length),
       [png(2).length, 'BAD_ANSWER', 'BAD_ANSWER', 40e6, 'BAD_ANSWER'])
     assert.ok(turns > 10, `${turns} turns of the event loop`)
   })
@@ -78,21 +78,21 @@ onEachStore('reading many tiles at once', backend => {
       else assert.ok(bytesOf(doc).equals(png(seed)), doc._id)
     })
     assert.ok(front.requests().length <= Math.ceil(1000 / 64) + 2, `${front.requests().length} requests`)
-    assert.equal(asked().flat().length, 1000)
-    assert.ok(asked().every(ids => ids.length <= 64))
+    assert.equal(requestedIds().flat().length, 1000)
+    assert.ok(requestedIds().every(ids => ids.length <= 64))
   })
 
   it('limits requests in flight, and gathers later tiles in the next one', async () => {
     const reader = await open({ requests: 2, most: 8 })
     let inFlight = 0
-    let most = 0
+    let mostInFlight = 0
     front.rule(async () => {
-      most = Math.max(most, ++inFlight)
+      mostInFlight = Math.max(mostInFlight, ++inFlight)
       await new Promise(resolve => { setTimeout(resolve, 20) })
       inFlight--
     })
     await Promise.all(Array.from({ length: 64 }, (_, index) => reader.documents.get(idOf(100 + index))))
-    assert.equal(most, 2)
+    assert.equal(mostInFlight, 2)
     assert.equal(front.requests().length, 8)
   })
 
@@ -105,7 +105,7 @@ onEachStore('reading many tiles at once', backend => {
     await reader.documents.get('big:6:0:0')
     front.forget()
     await Promise.all(Array.from({ length: 11 }, (_, x) => reader.documents.get(`big:6:${x + 1}:0`)))
-    assert.ok(asked().every(ids => ids.length <= 3), JSON.stringify(asked()))
+    assert.ok(requestedIds().every(ids => ids.length <= 3), JSON.stringify(requestedIds()))
   })
 
   it('answers null for missing and deleted tiles', async () => {
@@ -113,10 +113,10 @@ onEachStore('reading many tiles at once', backend => {
     const { _rev: rev } = await store.couch.get('tmp:0:0:0')
     await json(`${await urlOf('tmp:0:0:0')}?rev=${rev}`, { method: 'DELETE' })
     const reader = await open()
-    const [deleted, none, there] =
+    const [deleted, missing, stored] =
       await Promise.all(['tmp:0:0:0', 'osm:9:9:9', idOf(50)].map(id => reader.documents.get(id)))
-    assert.deepEqual([deleted, none], [null, null])
-    assert.ok(bytesOf(there).equals(png(50)))
+    assert.deepEqual([deleted, missing], [null, null])
+    assert.ok(bytesOf(stored).equals(png(50)))
   })
 
   it('returns the winning revision of a conflict', async () => {
@@ -171,43 +171,44 @@ onEachStore('reading many tiles at once', backend => {
 
   it('drops tiles that no client waits for any more, and reads those of other clients', async () => {
     const reader = await open({ requests: 1 })
-    const held = gate()
-    front.rule(() => held.opened)
+    const storeGate = gate()
+    front.rule(() => storeGate.opened)
     const first = reader.documents.get(idOf(60))
     await until(() => front.requests().length === 1)
-    const left = new AbortController()
-    const gone = [reader.documents.get(idOf(61), left.signal), reader.documents.get(idOf(61), left.signal)]
-    const shared = [reader.documents.get(idOf(62), left.signal), reader.documents.get(idOf(62))]
-    const early = reader.documents.get(idOf(60), left.signal)
-    left.abort()
-    for (const one of [...gone, shared[0], early]) await assert.rejects(one, { code: 'ABORTED' })
-    held.open()
+    const controller = new AbortController()
+    const abandoned =
+      [reader.documents.get(idOf(61), controller.signal), reader.documents.get(idOf(61), controller.signal)]
+    const sharedReads = [reader.documents.get(idOf(62), controller.signal), reader.documents.get(idOf(62))]
+    const sharedRead = reader.documents.get(idOf(60), controller.signal)
+    controller.abort()
+    for (const read of [...abandoned, sharedReads[0], sharedRead]) await assert.rejects(read, { code: 'ABORTED' })
+    storeGate.open()
     assert.ok(bytesOf(await first).equals(png(60)))
-    assert.ok(bytesOf(await shared[1]).equals(png(62)))
-    assert.deepEqual(asked(), [[idOf(60)], [idOf(62)]])
+    assert.ok(bytesOf(await sharedReads[1]).equals(png(62)))
+    assert.deepEqual(requestedIds(), [[idOf(60)], [idOf(62)]])
     await assert.rejects(reader.documents.get(idOf(63), AbortSignal.abort()), { code: 'ABORTED' })
   })
 
   it('reads a tile again when it changed while it was read', async () => {
-    const kept = []
-    const reader = await open({}, { takeDocument: (id, doc, keep) => { kept.push(keep); return doc } })
-    const held = gate()
+    const keepFlags = []
+    const reader = await open({}, { takeDocument: (id, doc, keep) => { keepFlags.push(keep); return doc } })
+    const storeGate = gate()
     let first = true
     front.rule(async () => {
-      if (first) await held.opened
+      if (first) await storeGate.opened
       first = false
     })
     const reading = reader.documents.get(idOf(70))
     await until(() => front.requests().length === 1)
     const { _rev: rev } = await store.couch.get(idOf(70))
-    changes.add(idOf(70), `9${rev.slice(1)}`, false) // of a revision that no reading will ever bring
-    held.open()
+    changes.add(idOf(70), `9${rev.slice(1)}`, false) // a revision that no read ever returns
+    storeGate.open()
     assert.ok(bytesOf(await reading).equals(png(70)))
     assert.equal(front.requests().length, 3, 'as often as may be')
-    assert.deepEqual(kept, [false], 'what is behind is handed out and not kept')
+    assert.deepEqual(keepFlags, [false], 'what is behind is handed out and not kept')
     changes.add(idOf(71), (await store.couch.get(idOf(71)))._rev, false)
     await reader.documents.get(idOf(71))
-    assert.deepEqual(kept, [false, true])
+    assert.deepEqual(keepFlags, [false, true])
   })
 
   it('reads many timelines in two requests: the heads, and ranges of past versions', async () => {
@@ -220,7 +221,7 @@ onEachStore('reading many tiles at once', backend => {
         { id, time: changed ? T2 : T1, current: true }])
     })
     assert.deepEqual(front.requests().map(({ path }) => path), ['_bulk_get', '_all_docs/queries'])
-    // between 0:1 and 0:2 come 0:10 to 0:19; from row 4 on no row has one digit more
+    // ids 0:10 to 0:19 sort between 0:1 and 0:2; rows from 4 on have no neighbours with a digit more
     assert.deepEqual(front.requests()[1].body.queries.map(({ endkey }) => endkey),
       ['0', '1', '2', '3', '9', '31'].map(y => `osm:5:0:${y}@~`))
     assert.deepEqual(await reader.timelines.get('osm:9:9:9'), [])
@@ -253,17 +254,17 @@ onEachStore('reading many tiles at once', backend => {
   const urlOf = async path => `${await backend.url()}/${store.couch.db}/${path}`
 })
 
-/** The error of a read that the store answers with a code. */
-const failed = code => new TilecouchError(code,
+/** Creates the error of a read that the store refuses. */
+const errorOf = code => new TilecouchError(code,
   { url: 'http://store/tiles', status: code === 'UNAUTHORIZED' ? 401 : 403, reason: 'no', why: 'no', db: 'tiles' })
 
 describe('anonymous reads', () => {
-  let asked
-  beforeEach(() => { asked = [] })
+  let anonymousFlags
+  beforeEach(() => { anonymousFlags = [] })
   afterEach(() => mock.timers.reset())
   /** A read that notes whether it is anonymous. @param {(anonymous: boolean) => any} outcome an error or a value */
   const readThat = outcome => async anonymous => {
-    asked.push(anonymous)
+    anonymousFlags.push(anonymous)
     const value = outcome(anonymous)
     if (value instanceof Error) throw value
     return value
@@ -276,30 +277,30 @@ describe('anonymous reads', () => {
     for (const [time, isOpen] of /** @type {[number, boolean][]} */ ([[0, false], [599999, false], [600000, true]])) {
       mock.timers.setTime(time)
       open = isOpen
-      assert.equal(await reads.read(readThat(anonymous => anonymous && !open ? failed('UNAUTHORIZED') : 'a tile')),
+      assert.equal(await reads.read(readThat(anonymous => anonymous && !open ? errorOf('UNAUTHORIZED') : 'a tile')),
         'a tile')
     }
-    assert.deepEqual(asked, [true, false, false, true])
+    assert.deepEqual(anonymousFlags, [true, false, false, true])
   })
 
   it('fail with the error of the read with a password if both fail, and are tried again', async () => {
     const reads = new AnonymousFirst()
-    const read = readThat(anonymous => failed(anonymous ? 'FORBIDDEN' : 'UNAUTHORIZED'))
-    for (let at = 0; at < 2; at++) await assert.rejects(reads.read(read), { code: 'UNAUTHORIZED' })
-    assert.deepEqual(asked, [true, false, true, false])
+    const read = readThat(anonymous => errorOf(anonymous ? 'FORBIDDEN' : 'UNAUTHORIZED'))
+    for (let round = 0; round < 2; round++) await assert.rejects(reads.read(read), { code: 'UNAUTHORIZED' })
+    assert.deepEqual(anonymousFlags, [true, false, true, false])
   })
 
   it('are not repeated after errors that a password does not solve', async () => {
     for (const code of ['UNREACHABLE', 'ABORTED', 'DATABASE_NOT_FOUND', 'COUCHDB_ERROR']) {
-      await assert.rejects(new AnonymousFirst().read(readThat(() => failed(code))), { code })
+      await assert.rejects(new AnonymousFirst().read(readThat(() => errorOf(code))), { code })
     }
-    assert.deepEqual(asked, [true, true, true, true])
+    assert.deepEqual(anonymousFlags, [true, true, true, true])
   })
 })
 
 describe('requests for tiles', () => {
   const requests = []
-  let server, size, closed, rule
+  let server, size, isClosed, rule
 
   before(async () => {
     server = await startServer(async (req, res) => {
@@ -307,7 +308,7 @@ describe('requests for tiles', () => {
       const { docs } = JSON.parse(Buffer.concat(await req.toArray()).toString())
       requests.push({ authorization, accept, ids: docs.map(({ id }) => id) })
       await rule?.()
-      const status = closed && !authorization ? 401 : 200
+      const status = isClosed && !authorization ? 401 : 200
       res.writeHead(status, { 'content-type': 'application/json' })
       const answer = id => (
         { _id: id, _rev: '1-a', _attachments: {
@@ -321,7 +322,7 @@ describe('requests for tiles', () => {
   beforeEach(() => {
     requests.length = 0
     size = 1000
-    closed = false
+    isClosed = false
     rule = undefined
   })
   after(() => server.close())
@@ -335,15 +336,19 @@ describe('requests for tiles', () => {
 
   it('carry no user name when everybody may read the store', async () => {
     const reader = open()
-    for (const at of [1, 2]) assert.ok((await reader.documents.get(idOf(at))).equals(Buffer.alloc(size, idOf(at))))
+    for (const index of [1, 2]) {
+      assert.ok((await reader.documents.get(idOf(index))).equals(Buffer.alloc(size, idOf(index))))
+    }
     assert.deepEqual(requests.map(({ authorization }) => authorization), [undefined, undefined])
   })
 
   it('carry the user name once the store refuses anonymous requests', async () => {
     const reader = open()
     await reader.documents.get(idOf(1))
-    closed = true
-    for (const at of [2, 3]) assert.ok((await reader.documents.get(idOf(at))).equals(Buffer.alloc(size, idOf(at))))
+    isClosed = true
+    for (const index of [2, 3]) {
+      assert.ok((await reader.documents.get(idOf(index))).equals(Buffer.alloc(size, idOf(index))))
+    }
     const basic = `Basic ${btoa('anna:secret')}`
     assert.deepEqual(requests.map(({ authorization }) => authorization), [undefined, undefined, basic, basic])
   })
@@ -351,9 +356,9 @@ describe('requests for tiles', () => {
   it('ask for JSON while tiles are small, and for multipart when they are not', async () => {
     const reader = open()
     const kinds = []
-    for (const [at, bytes] of [1000, 1000, 1000, 1000, 40000, 1000].entries()) {
+    for (const [index, bytes] of [1000, 1000, 1000, 1000, 40000, 1000].entries()) {
       size = bytes
-      await reader.documents.get(idOf(at))
+      await reader.documents.get(idOf(index))
       kinds.push(requests.at(-1).accept)
     }
     assert.equal(kinds[0], 'multipart/mixed', 'what is not known is taken for large')
@@ -362,25 +367,25 @@ describe('requests for tiles', () => {
 
   it('ask for multipart when they name many tiles, even small ones', async () => {
     const reader = open({ inline: 50000, inlineAll: 10000 })
-    await reader.documents.get(idOf(0)) // 1000 bytes are believed by and by
-    for (let at = 1; at < 30; at++) await reader.documents.get(idOf(at))
+    await reader.documents.get(idOf(0)) // the estimate of the tile size falls slowly
+    for (let index = 1; index < 30; index++) await reader.documents.get(idOf(index))
     assert.equal(requests.at(-1).accept, 'application/json')
-    await Promise.all(Array.from({ length: 12 }, (_, at) => reader.documents.get(idOf(100 + at))))
+    await Promise.all(Array.from({ length: 12 }, (_, index) => reader.documents.get(idOf(100 + index))))
     assert.deepEqual([requests.at(-1).ids.length, requests.at(-1).accept], [12, 'multipart/mixed'])
   })
 
   it('are gathered into one while another request is in flight, and no longer', async () => {
     const reader = open({ busyWait: 60000 })
-    const held = gate()
-    rule = () => held.opened
+    const storeGate = gate()
+    rule = () => storeGate.opened
     const first = reader.documents.get(idOf(0))
     await until(() => requests.length === 1)
-    const rest = [reader.documents.get(idOf(1))]
+    const laterReads = [reader.documents.get(idOf(1))]
     await new Promise(resolve => { setTimeout(resolve, 20) })
-    rest.push(reader.documents.get(idOf(2)))
+    laterReads.push(reader.documents.get(idOf(2)))
     assert.equal(requests.length, 1)
-    held.open()
-    await Promise.all([first, ...rest]) // nothing is under way any more: there is no minute to wait
+    storeGate.open()
+    await Promise.all([first, ...laterReads]) // without requests in flight, the reader does not wait for busyWait
     assert.deepEqual(requests.map(({ ids }) => ids), [[idOf(0)], [idOf(1), idOf(2)]])
   })
 })

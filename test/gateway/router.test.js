@@ -1,4 +1,4 @@
-// What an address asks. Where CouchDB's own rewrites know an address too, both must say the same of it.
+// Tests of the router, which parses addresses of the gateway. The rewrites of CouchDB must parse them alike.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { TilecouchError, endOf, flipY, isLayer, quadkey } from '../../core/index.js'
@@ -8,7 +8,7 @@ import { tile as anyTile } from '../support/samples.js'
 
 const ask = (target, method = 'GET') => parseRequest(method, target)
 
-/** The code of what is thrown; anything but an error of the catalogue is a fault. */
+/** Returns the code of the error that the router throws, which must be a 4xx error of the catalogue. */
 function refusal (target, method) {
   try {
     ask(target, method)
@@ -167,7 +167,7 @@ describe('the router', () => {
   })
 
   it('refuses each invalid address with the code of its fault', () => {
-    const wrong = {
+    const targetsByCode = {
       BAD_LAYER: ['/Osm/1/0/0.png', '/osm@/1/0/0.png', '/@2024/1/0/0.png',
         `/${'a'.repeat(64)}/1/0/0.png`, '/o.sm/1/0/0.png', '/ösm/1/0/0.png', '/_users/1/0/0.png',
         '/-a.json', '/../1/0/0.png', '/%2e%2e/1/0/0.png', '/osm%2F..%2Fx/1/0/0.png', '/osm:1:0:0/1/0/0.png'],
@@ -189,7 +189,7 @@ describe('the router', () => {
       NOT_FOUND: ['/osm/1', '/osm/1/0', '/osm/1/0/0/0.png', '/..', '/.',
         '/.couchapprc', '/_all_docs', '/a%2Fb', '/osm/TIMES.json', '/tms/1.0.0/osm/0/0/0.png/x', '/wmts2/x/y/z/a/b']
     }
-    for (const [code, targets] of Object.entries(wrong)) {
+    for (const [code, targets] of Object.entries(targetsByCode)) {
       for (const target of targets) assert.equal(refusal(target), code, target)
     }
   })
@@ -206,9 +206,9 @@ describe('the router', () => {
       maxLength: 9
     }), fc.constantFrom('/', '', '//', 'http://h'), fc.constantFrom('GET', 'HEAD', 'POST'), (parts, start, method) => {
       const target = start + parts.join('/')
-      let asked
+      let request
       try {
-        asked = parseRequest(method, target)
+        request = parseRequest(method, target)
       } catch (error) {
         assert.ok(error instanceof TilecouchError && error.status >= 400 && error.status < 500,
           `${JSON.stringify(target)}: ${error.stack}`)
@@ -216,38 +216,38 @@ describe('the router', () => {
           `${JSON.stringify(target)}: ${JSON.stringify(error.message)}`)
         return
       }
-      if ('layer' in asked) assert.ok(isLayer(asked.layer))
-      if ('name' in asked) assert.match(asked.name, /^[A-Za-z0-9][\w.-]*$/)
+      if ('layer' in request) assert.ok(isLayer(request.layer))
+      if ('name' in request) assert.match(request.name, /^[A-Za-z0-9][\w.-]*$/)
     }), { numRuns: 5000 })
   })
 })
 
 describe('the router and the rewrites of CouchDB', () => {
-  /** What both make of an address: the tile or the refusal, in the same words. */
+  /** Asserts that the router and the rewrites parse an address alike, or refuse it with the same code. */
   function compare (target) {
     const code = refusal(target)
-    if (!code && ask(target).kind === 'tms') return // only the gateway describes its TMS
-    const theirs = rewritten(target)
-    assert.equal(code, errorOf(theirs), target)
+    if (!code && ask(target).kind === 'tms') return // CouchDB has no TMS documents
+    const rewrite = rewritten(target)
+    assert.equal(code, errorOf(rewrite), target)
     if (code) return
-    const asked = ask(target)
-    const { kind, layer, z, x, y, time } = asked
-    if (kind === 'tile' && time === undefined) assert.equal(theirs.path, `../../${layer}:${z}:${x}:${y}/tile`, target)
+    const request = ask(target)
+    const { kind, layer, z, x, y, time } = request
+    if (kind === 'tile' && time === undefined) assert.equal(rewrite.path, `../../${layer}:${z}:${x}:${y}/tile`, target)
     else if (kind === 'tile') {
-      assert.equal(theirs.path, '_list/at/versions/by_tile')
-      assert.deepEqual(JSON.parse(theirs.query.endkey), [layer, z, x, y], target)
-      const prefix = JSON.parse(theirs.query.startkey)[4].slice(0, -1)
+      assert.equal(rewrite.path, '_list/at/versions/by_tile')
+      assert.deepEqual(JSON.parse(rewrite.query.endkey), [layer, z, x, y], target)
+      const prefix = JSON.parse(rewrite.query.startkey)[4].slice(0, -1)
       assert.ok(endOf(time).startsWith(prefix) && `${time}Z`.startsWith(prefix), `${target}: ${prefix}`)
-    } else if (kind === 'versions') assert.deepEqual([theirs.path, JSON.parse(theirs.query.startkey)],
+    } else if (kind === 'versions') assert.deepEqual([rewrite.path, JSON.parse(rewrite.query.startkey)],
       ['_list/versions/versions/by_tile', [layer, z, x, y]])
-    else if (kind === 'tilejson') assert.equal(theirs.query.reference, time === undefined ? layer : `${layer}@${time}`)
-    else if (kind === 'style' && asked.file) assert.equal(theirs.path,
-      `../../style:${layer}@${time}/${asked.file.split('/').map(encodeURIComponent).join('/')}`)
-    else if (kind === 'style') assert.deepEqual([theirs.query.reference, theirs.query.theme],
-      [time === undefined ? layer : `${layer}@${time}`, asked.theme ?? ''])
-    else if (kind === 'qgis') assert.equal(theirs.query.reference, time === undefined ? layer : `${layer}@${time}`)
-    else if (kind === 'times') assert.equal(theirs.query.layer, layer)
-    else if (kind === 'db') assert.match(theirs.path, /^\.\.\/\.\.\//, target) // no layer can be reached by this name
+    else if (kind === 'tilejson') assert.equal(rewrite.query.reference, time === undefined ? layer : `${layer}@${time}`)
+    else if (kind === 'style' && request.file) assert.equal(rewrite.path,
+      `../../style:${layer}@${time}/${request.file.split('/').map(encodeURIComponent).join('/')}`)
+    else if (kind === 'style') assert.deepEqual([rewrite.query.reference, rewrite.query.theme],
+      [time === undefined ? layer : `${layer}@${time}`, request.theme ?? ''])
+    else if (kind === 'qgis') assert.equal(rewrite.query.reference, time === undefined ? layer : `${layer}@${time}`)
+    else if (kind === 'times') assert.equal(rewrite.query.layer, layer)
+    else if (kind === 'db') assert.match(rewrite.path, /^\.\.\/\.\.\//, target) // a layer "db" has no addresses
     else assert.fail(`${target}: ${kind}`)
   }
 
@@ -262,7 +262,7 @@ describe('the router and the rewrites of CouchDB', () => {
       .chain(date => fc.constantFrom(4, 7, 10, 13, 16, 19, 20)
         .map(length => length === 20 ? `${date.toISOString().slice(0, 19)}Z` : date.toISOString().slice(0, length)))
   )
-  const reference = fc.oneof(layer, fc.tuple(layer, time).map(both => both.join('@')))
+  const reference = fc.oneof(layer, fc.tuple(layer, time).map(parts => parts.join('@')))
   const number = fc.oneof(fc.nat(40).map(String),
     fc.constantFrom('00', '01', '-1', '1e1', '1.5', 'a', String(2 ** 30 - 1), String(2 ** 30), '12345678901'))
   const ext = fc.constantFrom('.png', '.json', '.pbf', '.jpeg', '.x', '.toolong', '.PNG', '', '.png.png')
@@ -271,15 +271,15 @@ describe('the router and the rewrites of CouchDB', () => {
   it('agree about tiles, times, TMS and versions', () => {
     const start = fc.constantFrom('', '', '/tms/1.0.0')
     const path = fc.tuple(start, reference, number, slash, number, number, ext)
-    fc.assert(fc.property(path, ([folder, ref, z, between, x, y, end]) => {
+    fc.assert(fc.property(path, ([folder, ref, z, between, x, y, extension]) => {
       if (folder === '' && /^(tms|db)/.test(ref)) return
-      compare(`${folder}/${ref}/${z}${between}${x}/${y}${end}`)
+      compare(`${folder}/${ref}/${z}${between}${x}/${y}${extension}`)
     }), { numRuns: 4000 })
   })
 
   it('agree about TileJSON and layer files', () => {
-    fc.assert(fc.property(reference, fc.constantFrom('json', 'qlr'), (ref, end) => compare(`/${ref}.${end}`)),
-      { numRuns: 2000 })
+    fc.assert(fc.property(reference, fc.constantFrom('json', 'qlr'),
+      (ref, extension) => compare(`/${ref}.${extension}`)), { numRuns: 2000 })
   })
 
   it('agree about styles and their files', () => {
@@ -287,8 +287,8 @@ describe('the router and the rewrites of CouchDB', () => {
       'sprite.gif', 'glyphs', 'Noto%20Sans', 'A,B', '0-255.pbf', 'style.json', '1'), { minLength: 1, maxLength: 3 })
     fc.assert(fc.property(reference, fc.constantFrom('', '?theme=dark', '?theme='),
       (ref, query) => compare(`/${ref}/style.json${query}`)), { numRuns: 1000 })
-    fc.assert(fc.property(reference, parts, (ref, some) => {
-      if (some.length !== 2) compare(`/styles/${ref}/${some.join('/')}`)
+    fc.assert(fc.property(reference, parts, (ref, fileParts) => {
+      if (fileParts.length !== 2) compare(`/styles/${ref}/${fileParts.join('/')}`)
     }), { numRuns: 2000 })
   })
 

@@ -1,5 +1,5 @@
-// Nothing that a store holds can act as a page of the gateway: no tile of another type, and no answer that a browser
-// may take for a page.
+// Tests that documents of a store cannot act as pages of the gateway. Tiles are sent only as images, and browsers
+// render no answer as a page.
 import assert from 'node:assert/strict'
 import { VIEWER_CSP } from '../../loader/couchapp/policy.js'
 import { onEachStore, request } from '../support/backends.js'
@@ -12,14 +12,14 @@ const TYPES = ['text/html', 'image/svg+xml', 'application/xhtml+xml',
   'text/xml', 'application/javascript', 'image/png; x="', 'TEXT/HTML']
 
 onEachStore('a store without a validation function', backend => {
-  const own = useGateway(backend, { options: { opsPort: 0 } })
-  const get = own.ask
+  const fixture = useGateway(backend, { options: { opsPort: 0 } })
+  const get = fixture.ask
 
   before(async () => {
-    const { store, url } = own
+    const { store, url } = fixture
     const put = (path, value, method = 'PUT') => request(`${url}/${path}`,
       { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) })
-    const { validate_doc_update: gone, ...design } = await (await request(`${url}/_design/tiles`)).json()
+    const { validate_doc_update: validation, ...design } = await (await request(`${url}/_design/tiles`)).json()
     assert.equal((await put('_design/tiles', design)).status, 201)
     await store.defineLayer('osm', { name: 'OSM', format: 'png', minzoom: 4, maxzoom: 4 })
     await store.write([{ layer: 'osm', z: 4, x: 15, y: 0, time: '2023-01-01T00:00:00Z', bytes: png(1) }])
@@ -41,7 +41,7 @@ onEachStore('a store without a validation function', backend => {
       for (const path of [`/osm/4/${x}/0.png`, `/osm/4/${x}/0.html`, `/osm@2023/4/${x}/0.png`,
         `/osm@2024-06/4/${x}/0.png`, `/tms/1.0.0/osm/4/${x}/15.png`,
         `/wmts/osm/default/GoogleMapsCompatible/4/0/${x}.png`]) {
-        for (let turn = 0; turn < 2; turn++) { // from the store and from memory
+        for (let turn = 0; turn < 2; turn++) { // first from the store, then from memory
           const { status, headers, json } = await get(path)
           assert.deepEqual([status, json.error, headers['content-type']],
             [422, 'UNKNOWN_IMAGE', 'application/json'], `${path} ${type}`)
@@ -50,9 +50,10 @@ onEachStore('a store without a validation function', backend => {
       assert.equal((await get(`/osm/4/${x}/0.png`, { method: 'HEAD' })).status, 422)
       assert.equal((await get(`/osm/4/${x}/0.png`, { headers: { 'if-none-match': '*' } })).status, 422)
     }
-    const named = await get('/osm/4/10/0.png')
-    const { 'content-type': type, 'x-content-type-options': sniff, 'content-security-policy': policy } = named.headers
-    assert.deepEqual([named.status, type, sniff, policy], [200, 'image/png', 'nosniff', 'sandbox'],
+    const mislabelled = await get('/osm/4/10/0.png')
+    const { 'content-type': type, 'x-content-type-options': sniff, 'content-security-policy': policy } =
+      mislabelled.headers
+    assert.deepEqual([mislabelled.status, type, sniff, policy], [200, 'image/png', 'nosniff', 'sandbox'],
       'browsers take it for a broken image')
     const image = await get('/osm/4/11/0.png')
     assert.deepEqual([image.status, image.headers['content-type'], image.body],
@@ -82,9 +83,12 @@ onEachStore('a store without a validation function', backend => {
         check(await get(path, { headers: { 'if-none-match': headers.etag } }), `304 ${path}`)
       }
     }
-    check(await post(own.gateway.url, '/db/_all_docs', { keys: ['osm:4:0:0'] }), 'POST')
+    check(await post(fixture.gateway.url, '/db/_all_docs', { keys: ['osm:4:0:0'] }), 'POST')
     for (const path of ['/', '/layers', '/tilecouch.js', '/leaflet.css']) check(await get(path), path, VIEWER_CSP)
-    for (const path of ['/metrics', '/health', '/osm.json']) check(await ask(own.gateway.opsUrl, path), `ops ${path}`)
-    assert.match(await speak(own.gateway.url, 'no HTTP\r\n\r\n', { timeout: 500 }), /X-Content-Type-Options: nosniff/)
+    for (const path of ['/metrics', '/health', '/osm.json']) {
+      check(await ask(fixture.gateway.opsUrl, path), `ops ${path}`)
+    }
+    assert.match(await speak(fixture.gateway.url, 'no HTTP\r\n\r\n', { timeout: 500 }),
+      /X-Content-Type-Options: nosniff/)
   })
 })

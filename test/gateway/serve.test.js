@@ -1,3 +1,4 @@
+// Tests of the command `tilecouch serve`, which they run as a process.
 import assert from 'node:assert/strict'
 import { chmodSync } from 'node:fs'
 import path from 'node:path'
@@ -15,8 +16,8 @@ import { parseMetrics } from '../support/gateway/prometheus.js'
 import { serve } from '../support/command.js'
 import { useGateway } from '../support/gateway/stand.js'
 
-const SLOW = 90000 // milliseconds: each test starts processes, some one after the other
-const BARE = ['--set', 'viewer=false'] // the viewer is built anew in each process
+const SLOW = 90000 // milliseconds; each test starts one or more processes
+const BARE = ['--set', 'viewer=false'] // each process would build the viewer again, which is slow
 
 const running = []
 const start = (args, options) => {
@@ -29,7 +30,7 @@ const stopAll = () => Promise.all(running.splice(0).map(serving => serving.stop(
 const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 
 onEachStore('tilecouch serve', backend => {
-  const own = useGateway(backend, {
+  const fixture = useGateway(backend, {
     options: null,
     async fill (store) {
       await store.defineLayer('osm', { name: 'OSM', format: 'png' })
@@ -42,18 +43,18 @@ onEachStore('tilecouch serve', backend => {
   afterEach(stopAll)
 
   it('prints addresses that answer', async () => {
-    const serving = start(['--db', own.url, '--ops-port', '0'])
+    const serving = start(['--db', fixture.url, '--ops-port', '0'])
     const text = await serving.ready()
     const address = name => new RegExp(`^  ${name} +(\\S+)$`, 'm').exec(text)?.[1] ?? assert.fail(`${name} in ${text}`)
-    const at = template => template.replace('{z}/{x}/{y}', '3/1/2')
+    const tileUrl = template => template.replace('{z}/{x}/{y}', '3/1/2')
     const get = async link => {
       const answer = await fetch(link)
       return [answer.status, answer.headers.get('content-type')]
     }
     assert.match(address('Tiles'), /\/osm\/\{z\}\/\{x\}\/\{y\}\.png$/)
     assert.match(address('As of'), /\/osm@2023-01-01T00:00:00Z\//)
-    assert.deepEqual(await get(at(address('Tiles'))), [200, 'image/png'])
-    assert.deepEqual(Buffer.from(await (await fetch(at(address('As of')))).arrayBuffer()), png(1))
+    assert.deepEqual(await get(tileUrl(address('Tiles'))), [200, 'image/png'])
+    assert.deepEqual(Buffer.from(await (await fetch(tileUrl(address('As of')))).arrayBuffer()), png(1))
     assert.match(String(await get(address('Viewer'))), /^200,text\/html/)
     assert.match(String(await get(address('WMTS'))), /^200,application\/xml/)
     assert.deepEqual(await get(address('Health')), [200, 'application/json'])
@@ -69,10 +70,10 @@ onEachStore('tilecouch serve', backend => {
 
   it('prints one JSON object for programs, and ends with 0 on Ctrl-C and on SIGTERM', async () => {
     const signals = ['SIGINT', 'SIGTERM']
-    const both = signals.map(() => start(['--db', own.url, '--json', '--ops-port', '0', ...BARE]))
-    for (const [index, serving] of both.entries()) {
+    const servings = signals.map(() => start(['--db', fixture.url, '--json', '--ops-port', '0', ...BARE]))
+    for (const [index, serving] of servings.entries()) {
       const value = await serving.ready()
-      const { pathname } = new URL(own.url)
+      const { pathname } = new URL(fixture.url)
       assert.deepEqual([value.embedded, value.workers, new URL(value.db).pathname], [false, 1, pathname])
       assert.notEqual(new URL(value.metrics).port, new URL(value.tiles).port)
       assert.equal((await fetch(new URL('metrics', value.url))).status, 404)
@@ -83,18 +84,19 @@ onEachStore('tilecouch serve', backend => {
   }).timeout(SLOW)
 
   it('serves with several workers, adds up their metrics, and ends them together', async () => {
-    const args = ['--db', own.url, '--workers', '2', '--ops-port', '0', '--json', '--set', 'accessLog=true', ...BARE]
+    const args =
+      ['--db', fixture.url, '--workers', '2', '--ops-port', '0', '--json', '--set', 'accessLog=true', ...BARE]
     const serving = start(args, { group: true })
     const { tiles, metrics, health, workers } = await serving.ready()
     assert.equal(workers, 2)
     const tile = tiles.replace('{z}/{x}/{y}', '3/1/2')
     const tags = new Set()
-    let asked = 0
+    let requestCount = 0
     const workersThatAnswered =
       () => new Set(serving.log().filter(({ msg }) => msg === 'request').map(({ worker }) => worker))
     await until(async () => {
       const answer = await fetch(tile, { headers: { connection: 'close' } })
-      asked++
+      requestCount++
       tags.add(answer.headers.get('etag'))
       await answer.arrayBuffer()
       return workersThatAnswered().size === 2
@@ -102,10 +104,10 @@ onEachStore('tilecouch serve', backend => {
     assert.equal(tags.size, 1)
     const samples = parseMetrics(await (await fetch(metrics)).text()).get('tilecouch_requests_total').samples
     assert.equal(samples.filter(({ labels }) => labels.layer === 'osm').reduce((sum, { value }) => sum + value, 0),
-      asked)
+      requestCount)
     const { status, ...state } = await (await fetch(health)).json()
     assert.deepEqual([status, state.workers], ['ok', { ready: 2, wanted: 2 }])
-    // Ctrl-C in a shell goes to all of them
+    // a shell sends Ctrl-C to the whole process group
     process.kill(-serving.child.pid, 'SIGINT')
     assert.equal(await serving.ended, 0)
     assert.deepEqual(serving.log().filter(({ level }) => level !== 'info'), [])
@@ -132,11 +134,14 @@ onEachStore('tilecouch serve', backend => {
 
   if (backend.supports.users) {
     it('prints the password of its CouchDB nowhere, even with trace logs', async () => {
-      const { username, password } = new URL(own.url)
-      const named = start(['--db', own.url, '--json', '--set', 'logLevel=trace', '--set', 'accessLog=true', ...BARE])
+      const { username, password } = new URL(fixture.url)
+      const fromOption =
+        start(['--db', fixture.url, '--json', '--set', 'logLevel=trace', '--set', 'accessLog=true', ...BARE])
       const fromEnvironment = start(['--json', '--set', 'logLevel=trace', ...BARE],
-        { env: { COUCHDB_URL: own.url.replace(/\/\/.*@/, '//'), COUCHDB_USER: username, COUCHDB_PASSWORD: password } })
-      for (const serving of [named, fromEnvironment]) {
+        { env: {
+          COUCHDB_URL: fixture.url.replace(/\/\/.*@/, '//'), COUCHDB_USER: username, COUCHDB_PASSWORD: password
+        } })
+      for (const serving of [fromOption, fromEnvironment]) {
         const { tiles } = await serving.ready()
         assert.equal((await fetch(tiles.replace('{z}/{x}/{y}', '3/1/2'))).status, 200)
         await serving.stop()
@@ -166,7 +171,7 @@ describe('tilecouch serve', () => {
       assert.equal((await fetch(health)).status, 200)
       assert.equal((await fetch(viewer)).status, isNew ? 200 : 404)
       assert.equal(await serving.stop(), 0)
-      // its port may be another server's by now
+      // another server may have taken its port
       assert.equal(await findEmbedded(data), null)
     }
   }).timeout(SLOW)
@@ -197,10 +202,10 @@ describe('tilecouch serve', () => {
 
   it('ends with 1 and names the port when it is taken, with one process and with several', async () => {
     const { port, close } = await startServer(() => {})
-    const both = ['1', '2'].map(workers => start(
+    const servings = ['1', '2'].map(workers => start(
       ['--data', path.join(folder.dir, workers), '--port', String(port), '--workers', workers]
     ))
-    for (const taken of both) {
+    for (const taken of servings) {
       assert.equal(await taken.ended, 1)
       assert.match(taken.said.err, new RegExp(`^tilecouch: port ${port} is taken \\[PORT_IN_USE\\]$`, 'm'))
       assert.equal(taken.said.out, '')

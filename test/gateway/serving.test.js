@@ -1,5 +1,5 @@
-// Every address of tiles, on every store: its bytes are those the store says, and so is what is said about them. With
-// @2x: tiles with twice the pixels.
+// Tests of every address of tiles: the bytes and headers match the store, from the store and from memory. Also tests
+// @2x addresses, which serve tiles with twice the pixels.
 import assert from 'node:assert/strict'
 import { flipY, quadkey } from '../../core/index.js'
 import { json as fetchJson, onEachStore } from '../support/backends.js'
@@ -25,38 +25,38 @@ const RETINA = {
 const image = (layer, time) => png(1000 + 10 * Object.keys(RETINA).indexOf(layer) + (time === T1 ? 1 : 2))
 
 onEachStore('the gateway', backend => {
-  const own = useGateway(backend, { fill, options: { opsPort: 0 } })
+  const fixture = useGateway(backend, { fill, options: { opsPort: 0 } })
 
-  // each tile of the square has a past of its own; (2, 2) is gone between two of its versions, (1, 2) for good
-  async function fill (made) {
-    await made.defineLayer('osm',
+  // the tiles of the square have different pasts; (2, 2) is gone between two versions, (1, 2) is gone in the end
+  async function fill (store) {
+    await store.defineLayer('osm',
       { name: 'Test', attribution: '© us', minzoom: Z, maxzoom: Z, bounds: [-180, 0, 0, 85] })
-    await made.defineLayer('short', {})
-    await made.defineLayer('empty', {})
-    await made.defineLayer('swiss', { grid: 'LV95' })
+    await store.defineLayer('short', {})
+    await store.defineLayer('empty', {})
+    await store.defineLayer('swiss', { grid: 'LV95' })
     const tiles = []
     for (let x = 0; x < SIDE; x++) for (let y = 0; y < SIDE; y++) tiles.push([x, y])
     const version = (time, x, y, content) => ({ layer: 'osm', z: Z, x, y, time, ...content })
-    await made.write(tiles.map(([x, y]) => version(T1, x, y, { bytes: png(10 * x + y) })))
-    await made.write(tiles.filter(([x, y]) => (x + y) % 2)
+    await store.write(tiles.map(([x, y]) => version(T1, x, y, { bytes: png(10 * x + y) })))
+    await store.write(tiles.filter(([x, y]) => (x + y) % 2)
       .map(([x, y]) => version(T2, x, y, { bytes: png(100 + 10 * x + y) })))
-    await made.write(
+    await store.write(
       [version(T2, 2, 2, { gone: true }), version(T3, 2, 2, { bytes: png(222) }), version(T3, 1, 2, { gone: true })]
     )
-    await made.write([version(T4, 0, 0, { bytes: png(400) })])
+    await store.write([version(T4, 0, 0, { bytes: png(400) })])
     const now = new Date().toISOString().slice(0, 19) + 'Z'
     for (const [layer, fields] of Object.entries(RETINA)) {
-      await made.defineLayer(layer, fields)
-      for (const time of [T1, T2]) await made.write([{ layer, z: 1, x: 1, y: 0, time, bytes: image(layer, time) }])
+      await store.defineLayer(layer, fields)
+      for (const time of [T1, T2]) await store.write([{ layer, z: 1, x: 1, y: 0, time, bytes: image(layer, time) }])
     }
-    await made.write([{ layer: 'short', z: 1, x: 1, y: 0, time: now, bytes: png(6), expires: '2100-01-01T00:00:00Z' }])
+    await store.write([{ layer: 'short', z: 1, x: 1, y: 0, time: now, bytes: png(6), expires: '2100-01-01T00:00:00Z' }])
   }
 
-  const get = (path, options) => own.ask(path, options)
+  const get = (path, options) => fixture.ask(path, options)
 
   it('counts TMS rows from the south of the grid of a layer', async () => {
     // 19 columns and 13 rows at zoom 17
-    await own.store.write(
+    await fixture.store.write(
       [[0, 12], [18, 0]].map(([x, y]) => ({ layer: 'swiss', z: 17, x, y, time: T1, bytes: png(10 * x + y) }))
     )
     for (const [x, row, y] of [[0, 0, 12], [18, 12, 0]]) {
@@ -70,16 +70,16 @@ onEachStore('the gateway', backend => {
     assert.equal((await get(`/quadkey/swiss/${quadkey(17, 0, 12)}.png`)).status, 404)
   })
 
-  /** What the store itself says: the version, or nothing. */
+  /** Reads a version from the store, or returns undefined if there is none. */
   const stored = async (layer, z, x, y, time) => {
     try {
-      return await (time === undefined ? own.store.head(layer, z, x, y) : own.store.at(layer, z, x, y, time))
+      return await (time === undefined ? fixture.store.head(layer, z, x, y) : fixture.store.at(layer, z, x, y, time))
     } catch (error) {
       assert.equal(error.code, 'TILE_NOT_FOUND')
     }
   }
 
-  /** Compares an answer with what the store says. */
+  /** Asserts that an answer matches the version in the store. */
   async function check (path, [layer, z, x, y, time], expected) {
     const { status, headers, body } = await get(path)
     const version = expected === undefined ? await stored(layer, z, x, y, time) : expected
@@ -124,8 +124,8 @@ onEachStore('the gateway', backend => {
     for (const [path, time] of [['/osm.json', undefined], ['/osm@2022-05.json', '2022-05']]) {
       const { status, json, headers } = await get(path)
       assert.deepEqual([status, headers['content-type']], [200, 'application/json'])
-      const { tiles, ...rest } = json
-      assert.deepEqual(rest, {
+      const { tiles, ...otherFields } = json
+      assert.deepEqual(otherFields, {
         tilejson: '3.0.0', name: time ? `Test, ${time}` : 'Test', attribution: '© us', minzoom: Z, maxzoom: Z,
         bounds: [-180, 0, 0, 85], scheme: 'xyz', format: 'png', ...(time && { time, 'tilecouch:name': 'Test' })
       })
@@ -142,7 +142,7 @@ onEachStore('the gateway', backend => {
       `/osm/times.json?z=${Z}&bbox=170,60,-170,85`, '/osm@2022/times.json']
     for (const path of paths) {
       const { json } = await get(path)
-      assert.deepEqual(json, await fetchJson(`${own.url}/_design/tiles/_rewrite${path}`), path)
+      assert.deepEqual(json, await fetchJson(`${fixture.url}/_design/tiles/_rewrite${path}`), path)
     }
     assert.deepEqual((await get('/osm/times.json')).json.times.map(({ time, tiles }) => [time, tiles]),
       [[T1, 9], [T2, 5], [T3, 2], [T4, 1]])
@@ -164,7 +164,7 @@ onEachStore('the gateway', backend => {
   })
 
   it('shows health and metrics only at its opsPort when that is set', async () => {
-    const onOpsPort = (path, headers = {}) => ask(own.gateway.opsUrl, path, { headers })
+    const onOpsPort = (path, headers = {}) => ask(fixture.gateway.opsUrl, path, { headers })
     const { status, json, headers } = await onOpsPort('/health')
     assert.deepEqual([status, json.status, headers['cache-control']], [200, 'ok', 'no-store'])
     assert.match(json.couchdb.version, /^\d+\./)
@@ -220,7 +220,7 @@ onEachStore('the gateway', backend => {
     })
 
     it('names the address in TileJSON', async () => {
-      const { url } = own.gateway
+      const { url } = fixture.gateway
       for (const [path, retina] of [['/paired@2022.json', [`${url}/paired@2022/{z}/{x}/{y}@2x.png`]],
         ['/large.json', [`${url}/large/{z}/{x}/{y}@2x.png`]], ['/plain.json', undefined]]) {
         assert.deepEqual((await get(path)).json.retina, retina, path)
@@ -228,13 +228,13 @@ onEachStore('the gateway', backend => {
     })
 
     it('needs a token for each of the two layers that is private', async () => {
-      for (const [hidden, given, expected] of [
+      for (const [hidden, tokenLayers, expected] of [
         [['twin'], ['twin'], 200], [['paired'], ['paired'], 200],
         [['paired', 'twin'], ['paired', 'twin'], 200], [['paired', 'twin'], ['paired'], 403]
       ]) {
-        const gateway = await own.another({ ...OPTIONS, privateLayers: hidden })
+        const gateway = await fixture.another({ ...OPTIONS, privateLayers: hidden })
         assert.equal((await ask(gateway.url, '/paired/1/1/0@2x.png')).status, 401, `${hidden}`)
-        const { status, headers } = await ask(gateway.url, `/paired/1/1/0@2x.png?token=${token(given)}`)
+        const { status, headers } = await ask(gateway.url, `/paired/1/1/0@2x.png?token=${token(tokenLayers)}`)
         assert.deepEqual([status, status === 200 && /^private/.test(headers['cache-control'])],
           [expected, expected === 200], `${hidden}`)
       }

@@ -1,5 +1,5 @@
-// How a gateway starts, also before its store does, how it refuses to, and how it stops; that nothing keeps the
-// failures of an outage of its store; and the connections of its clients.
+// Tests of how a gateway starts, also without its store, and how it stops. After an outage of the store, no failure may
+// stay in memory. Also tests limits of client connections.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Agent } from 'node:http'
@@ -25,7 +25,7 @@ const VIEW = { bbox: [-180, -85, 180, 85], z: 3 }
 const PATHS = ['/osm/3/1/1.json', '/osm/times.json?bbox=-180,-85,180,85&z=3', '/osm.json', '/osm@2021/3/1/1.png']
 
 onEachStore('a gateway', backend => {
-  const own = useGateway(backend, {
+  const fixture = useGateway(backend, {
     options: null,
     async fill (store) {
       for (const time of ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']) {
@@ -35,83 +35,83 @@ onEachStore('a gateway', backend => {
   })
 
   it('refuses to start with a database that is not a store, or with a wrong option', async () => {
-    const foreign = await backend.database()
-    await request(foreign, { method: 'PUT' })
-    await put(`${foreign}/invoice`, {})
-    const wrong = [
-      [{ db: foreign }, 'NOT_A_STORE'], [{ db: await backend.database() }, 'DATABASE_NOT_FOUND'],
+    const foreignDatabase = await backend.database()
+    await request(foreignDatabase, { method: 'PUT' })
+    await put(`${foreignDatabase}/invoice`, {})
+    const invalidOptions = [
+      [{ db: foreignDatabase }, 'NOT_A_STORE'], [{ db: await backend.database() }, 'DATABASE_NOT_FOUND'],
       [{ db: 'no/such:environment' }, 'BAD_DATABASE'], [{}, 'BAD_OPTION'],
-      [{ db: own.url, cors: 'everybody' }, 'BAD_OPTION'], [{ db: own.url, port: 99999 }, 'BAD_OPTION'],
-      [{ db: own.url, host: '203.0.113.1' }, 'BAD_OPTION'], [{ db: own.url, colour: 'red' }, 'BAD_OPTION']
+      [{ db: fixture.url, cors: 'everybody' }, 'BAD_OPTION'], [{ db: fixture.url, port: 99999 }, 'BAD_OPTION'],
+      [{ db: fixture.url, host: '203.0.113.1' }, 'BAD_OPTION'], [{ db: fixture.url, colour: 'red' }, 'BAD_OPTION']
     ]
-    for (const [options, code] of wrong) {
+    for (const [options, code] of invalidOptions) {
       await assert.rejects(startGateway({ port: 0, logLevel: 'silent', ...options }), { code }, JSON.stringify(options))
     }
   })
 
   it('refuses to start on a port in use, and leaves no other port open', async () => {
     const { port, close } = await startServer(() => {})
-    await assert.rejects(openGateway(own.url, { port }), { code: 'PORT_IN_USE' })
-    const free = await freePort()
-    await assert.rejects(openGateway(own.url, { port: free, opsPort: port }), { code: 'PORT_IN_USE' })
+    await assert.rejects(openGateway(fixture.url, { port }), { code: 'PORT_IN_USE' })
+    const unusedPort = await freePort()
+    await assert.rejects(openGateway(fixture.url, { port: unusedPort, opsPort: port }), { code: 'PORT_IN_USE' })
     await close()
-    const gateway = await openGateway(own.url, { port: free, opsPort: port })
-    assert.deepEqual([gateway.url, gateway.opsUrl], [`http://127.0.0.1:${free}`, `http://127.0.0.1:${port}`])
+    const gateway = await openGateway(fixture.url, { port: unusedPort, opsPort: port })
+    assert.deepEqual([gateway.url, gateway.opsUrl], [`http://127.0.0.1:${unusedPort}`, `http://127.0.0.1:${port}`])
     await Promise.all([gateway.close(), gateway.close()])
     await gateway.close()
   })
 
   it('ends feeds at once and answers all other requests when it closes under load', async () => {
     const side = 8
-    await own.store.write(
+    await fixture.store.write(
       square({ layer: 'osm', time: '2024-03-01T00:00:00Z', z: 5, side, seed: (x, y) => x * side + y })
     )
-    const gateway = await openGateway(own.url, { memory: 20000 }) // so that most must come from the store
-    // it may end before a word
+    const gateway = await openGateway(fixture.url, { memory: 20000 }) // bytes: most tiles come from the store
+    // it may end before the first byte
     const feed = ask(gateway.url, '/db/_changes?feed=continuous&heartbeat=5000&since=now', { agent: false })
       .catch(() => {})
     const agent = new Agent({ keepAlive: true, maxSockets: 40 })
-    const seen = { answers: 0, failures: [] }
+    const results = { answers: 0, failures: [] }
     async function client (number) {
       for (let round = number; ; round++) {
         const [x, y] = [round % side, (round * 3) % side]
         try {
           const { status, body, cut } = await ask(gateway.url, `/osm/5/${x}/${y}.png`, { agent })
-          if (cut || status !== 200 || !body.equals(png(x * side + y))) seen.failures.push(status)
-          seen.answers++
+          if (cut || status !== 200 || !body.equals(png(x * side + y))) results.failures.push(status)
+          results.answers++
         } catch (error) {
-          if (error.code !== 'ECONNREFUSED') seen.failures.push(error.code)
+          if (error.code !== 'ECONNREFUSED') results.failures.push(error.code)
           return
         }
       }
     }
     const clients = Promise.all(Array.from({ length: 40 }, (_, number) => client(number)))
-    await until(() => seen.answers > 1000, { what: 'load', timeout: 30000 })
+    await until(() => results.answers > 1000, { what: 'load', timeout: 30000 })
     const started = performance.now()
     await gateway.close()
     assert.ok(performance.now() - started < 8000 * TIME_FACTOR, 'it did not wait for the feed')
     await Promise.all([clients, feed])
     agent.destroy()
-    assert.deepEqual(seen.failures, [])
+    assert.deepEqual(results.failures, [])
   }).timeout(60000)
 
   describe('after an outage of its store', () => {
     let front
-    let through // the address of the store, by a server that can be stopped
+    let frontUrl // the address of the store behind the front, which can be stopped
     before(async () => {
-      front = await startFront(own.url)
-      through = throughFront(front, own.url)
+      front = await startFront(fixture.url)
+      frontUrl = throughFront(front, fixture.url)
     })
     after(() => front.close().catch(() => {}))
 
-    /** What a reading answers while the front is away: at the first request, or at one of those that follow. */
+    /** Reads while the store fails after some allowed requests, then reads again and returns the result. */
     async function failThen (read, allowed) {
       let requests = 0
       const release =
         front.rule(() => ++requests > allowed ? { status: 503, body: '{"error":"away","reason":"away"}' } : undefined)
       await assert.rejects(read(), { code: 'COUCHDB_ERROR' })
       release()
-      await read().catch(() => {}) // it may wait for a request of the first reading, which fails only now
+      await read().catch(() => {}) // this read may share a request of the first one, which fails late
       return read()
     }
 
@@ -121,26 +121,26 @@ onEachStore('a gateway', backend => {
       ['the last check of a tile', store => store.shownSince('osm', 3, 1, 1)]
     ]) {
       it(`leaves no failure behind for ${name}, whichever request failed`, async () => {
-        const expected = await read(own.store)
+        const expected = await read(fixture.store)
         front.forget()
-        await read(new Store(new Couch(through)))
+        await read(new Store(new Couch(frontUrl)))
         const count = front.requests().length
         for (let allowed = 0; allowed < count; allowed++) {
-          const store = new Store(new Couch(through, { retries: 0 }))
-          const again = await failThen(() => read(store), allowed)
-          assert.deepEqual(again, expected, `after ${allowed} of ${count} requests`)
+          const store = new Store(new Couch(frontUrl, { retries: 0 }))
+          const result = await failThen(() => read(store), allowed)
+          assert.deepEqual(result, expected, `after ${allowed} of ${count} requests`)
         }
       })
     }
 
     it('leaves no failure behind at any address of a running gateway', async () => {
-      const gateway = await openGateway(through)
+      const gateway = await openGateway(frontUrl)
       try {
         await front.stop()
         const statuses = async () => (await Promise.all(PATHS.map(path => ask(gateway.url, path))))
           .map(({ status }) => status)
         assert.deepEqual(await statuses(), PATHS.map(() => 503))
-        await front.restart(+new URL(through).port)
+        await front.restart(+new URL(frontUrl).port)
         assert.deepEqual(await statuses(), PATHS.map(() => 200))
       } finally {
         await gateway.close()
@@ -158,18 +158,19 @@ describe('a gateway that starts before its store', () => {
     const db = `http://127.0.0.1:${port}/tiles`
     const start = () => startEmbedded({ dir: join(folder.dir, 'data'), port, admins: 'everybody' })
     const first = await start()
-    await openStore(db, async made => {
-      await made.defineLayer('osm', {})
-      await made.write([{ layer: 'osm', z: 1, x: 0, y: 0, time: '2024-03-01T00:00:00Z', bytes: png(3) }])
+    await openStore(db, async store => {
+      await store.defineLayer('osm', {})
+      await store.write([{ layer: 'osm', z: 1, x: 0, y: 0, time: '2024-03-01T00:00:00Z', bytes: png(3) }])
     })
     await first.close()
     const gateway = await openGateway(db)
     let second
     try {
-      const away = await ask(gateway.url, '/osm/1/0/0.png')
-      assert.deepEqual([away.status, away.json.error, away.headers['retry-after'], away.headers['cache-control']],
-        [503, 'UNREACHABLE', '5', 'no-store'])
-      assert.ok(!away.text.includes(`${port}`), 'nobody learns where the store is')
+      const unavailable = await ask(gateway.url, '/osm/1/0/0.png')
+      assert.deepEqual([unavailable.status, unavailable.json.error,
+        unavailable.headers['retry-after'], unavailable.headers['cache-control']],
+      [503, 'UNREACHABLE', '5', 'no-store'])
+      assert.ok(!unavailable.text.includes(`${port}`), 'nobody learns where the store is')
       for (const address of ['/health', '/osm@2024/1/0/0.png', '/osm.json', '/osm/1/0/0.json', '/osm/times.json', '/db',
         '/db/osm:1:0:0/tile', '/wmts/1.0.0/WMTSCapabilities.xml', '/wmts/osm/default/GoogleMapsCompatible/1/0/0.png']) {
         const { status, text, headers } = await ask(gateway.url, address)
@@ -190,23 +191,23 @@ describe('a gateway that starts before its store', () => {
 })
 
 let front
-const kept = { 'osm:1:0:0': entryOf() }
-const open = async setup => { front = await openFront({ kept, ...setup }) }
+const entries = { 'osm:1:0:0': entryOf() }
+const open = async setup => { front = await openFront({ kept: entries, ...setup }) }
 const get = path => ask(front.url, path)
 
 describe('the end of a gateway', () => {
   afterEach(() => closeConnections())
 
   it('finishes running requests, accepts no new ones, and may be called twice', async () => {
-    const late = gate()
-    await open({ get: async () => { await late.opened; return entryOf({ bytes: noiseTile(3, 500000) }) } })
+    const answerGate = gate()
+    await open({ get: async () => { await answerGate.opened; return entryOf({ bytes: noiseTile(3, 500000) }) } })
     const slow = get('/osm/1/1/1.png')
     await until(() => Boolean(front.ctx), { what: 'a gateway' })
     await get('/osm/1/0/0.png')
     const [first, second] = [front.close(20000), front.close(0)]
     assert.equal(first, second)
     await assert.rejects(ask(front.url, '/osm/1/0/0.png', { agent: false }), { code: 'ECONNREFUSED' })
-    late.open()
+    answerGate.open()
     const { status, body, cut, headers } = await slow
     assert.deepEqual([status, body.length, cut, headers.connection], [200, noiseTile(3, 500000).length, false, 'close'])
     await first
@@ -239,29 +240,29 @@ describe('the connections of clients', () => {
   }
 
   it('are closed when too many requests wait on one connection', async () => {
-    let asked = 0
+    let requestCount = 0
     await open({ limits: { pipelined: 8 }, get: (id, signal) => new Promise((resolve, reject) => {
-      asked++
+      requestCount++
       signal.addEventListener('abort', () => reject(new Error('left')))
     }) })
-    const tile = (path, more = '') => `GET /osm/${path}.png HTTP/1.1\r\nHost: x\r\n${more}\r\n`
+    const tile = (path, headerLines = '') => `GET /osm/${path}.png HTTP/1.1\r\nHost: x\r\n${headerLines}\r\n`
     assert.equal(await speak(front.url, tile('1/1/1').repeat(50)), '', 'closed, without half an answer')
-    assert.equal(asked, 8)
-    const many = await speak(front.url, tile('1/0/0').repeat(199) + tile('1/0/0', 'Connection: close\r\n'))
-    assert.equal(many.match(/HTTP\/1\.1 200/g)?.length, 200, 'what is answered at once does not wait')
+    assert.equal(requestCount, 8)
+    const answers = await speak(front.url, tile('1/0/0').repeat(199) + tile('1/0/0', 'Connection: close\r\n'))
+    assert.equal(answers.match(/HTTP\/1\.1 200/g)?.length, 200, 'what is answered at once does not wait')
   })
 
   it('close every waiting response when the client leaves', async () => {
-    const [began, left] = [[], []]
+    const [startedUrls, closedUrls] = [[], []]
     const { port } = await openListener((req, res) => {
-      began.push(req.url)
-      return once(res, 'close').then(() => { left.push(req.url) })
+      startedUrls.push(req.url)
+      return once(res, 'close').then(() => { closedUrls.push(req.url) })
     })
     const socket = net.connect(port, '127.0.0.1').on('error', () => {})
     for (const path of ['/1', '/2', '/3']) socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`)
-    await until(() => began.length === 3, { what: 'three requests of one connection' })
+    await until(() => startedUrls.length === 3, { what: 'three requests of one connection' })
     socket.destroy()
-    await until(() => left.length === 3, { what: 'three answers that hear that their client has left' })
+    await until(() => closedUrls.length === 3, { what: 'three answers that hear that their client has left' })
   })
 
   it('are closed after an idle time', async () => {
@@ -286,9 +287,9 @@ describe('the connections of clients', () => {
         [once(socket, 'data').then(([data]) => /here/.test(`${data}`)), once(socket, 'close').then(() => false)]
       )
     }
-    const answered = []
-    for (const address of ['a', 'a', 'a', 'b', null, null, null]) answered.push(await connect(address))
-    assert.deepEqual(answered, [true, true, false, true, true, true, true])
+    const outcomes = []
+    for (const address of ['a', 'a', 'a', 'b', null, null, null]) outcomes.push(await connect(address))
+    assert.deepEqual(outcomes, [true, true, false, true, true, true, true])
     sockets[0].destroy()
     await until(() => connect('a'), { what: 'room for another' })
   })

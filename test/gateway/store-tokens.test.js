@@ -1,5 +1,5 @@
-// Tokens that live in the store: what they show, and that they end when they are revoked. Who can make them is tried in
-// security/table.
+// Tests of tokens in the store: the layers that they show, and that a revoked token ends. The tests in security/table
+// check who can make tokens.
 import assert from 'node:assert/strict'
 import { Store, hashOf, mirror, newToken, tokenId, tokenText } from '../../loader/index.js'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
@@ -7,101 +7,101 @@ import { onEachStore, request } from '../support/backends.js'
 import { fill } from '../support/gateway/private.js'
 import { useGateway } from '../support/gateway/stand.js'
 
-const QUICK = 2000 // milliseconds in which a gateway hears of a token
+const QUICK = 2000 // milliseconds until a gateway has read a changed token
 const timeOf = ms => new Date(ms).toISOString().slice(0, 19) + 'Z'
 
-/** A token as the control room makes it. */
-async function made (user, layers, more = {}) {
+/** Makes a token as the control room does. */
+async function makeToken (user, layers, fields = {}) {
   const { id, secret } = newToken()
   const doc = {
     _id: tokenId(id), type: 'token', title: 'For the press', hash: await hashOf(secret),
-    layers, created: timeOf(Date.now()), user, ...more
+    layers, created: timeOf(Date.now()), user, ...fields
   }
   return { doc, id, text: tokenText(id, secret) }
 }
 
 onEachStore('tokens of the store', backend => {
-  const own = useGateway(backend, { fill, options: { privateLayers: ['secret', 'draft-*'] } })
-  const get = (text, path = '/secret/3/0/0.png') => own.ask(path, { headers: { authorization: `Bearer ${text}` } })
-  const user = () => decodeURIComponent(new URL(own.url).username) || 'somebody'
+  const fixture = useGateway(backend, { fill, options: { privateLayers: ['secret', 'draft-*'] } })
+  const get = (text, path = '/secret/3/0/0.png') => fixture.ask(path, { headers: { authorization: `Bearer ${text}` } })
+  const user = () => decodeURIComponent(new URL(fixture.url).username) || 'somebody'
   const codeOf = answer => [answer.status, answer.status === 200 ? 'OK' : answer.json.code ?? answer.json.error]
-  const isTold = async (token, code) => codeOf(await get(token.text))[1] === code
+  const isRefusedWith = async (token, code) => codeOf(await get(token.text))[1] === code
 
-  /** Writes one, and waits until the gateway knows it. */
-  async function give (layers, more, known = ({ status }) => status !== 401) {
-    const token = await made(user(), layers, more)
-    await own.store.couch.request({ method: 'PUT', path: token.doc._id, body: JSON.stringify(token.doc) })
-    await until(async () => known(await get(token.text)), { timeout: QUICK })
+  /** Stores a token, and waits until the gateway has read it. */
+  async function storeToken (layers, fields, isKnown = ({ status }) => status !== 401) {
+    const token = await makeToken(user(), layers, fields)
+    await fixture.store.couch.request({ method: 'PUT', path: token.doc._id, body: JSON.stringify(token.doc) })
+    await until(async () => isKnown(await get(token.text)), { timeout: QUICK })
     return token
   }
 
-  const change = async ({ doc }, fields) => {
-    const stored = await own.store.couch.request({ path: doc._id })
-    await own.store.couch.request({ method: 'PUT', path: doc._id, body: JSON.stringify({ ...stored, ...fields }) })
+  const changeToken = async ({ doc }, fields) => {
+    const stored = await fixture.store.couch.request({ path: doc._id })
+    await fixture.store.couch.request({ method: 'PUT', path: doc._id, body: JSON.stringify({ ...stored, ...fields }) })
   }
 
   it('show the layers that they name, and no others', async () => {
-    const { text } = await give(['secret'])
+    const { text } = await storeToken(['secret'])
     assert.equal((await get(text)).status, 200)
     assert.deepEqual(codeOf(await get(text, '/draft-a/3/0/0.png')), [403, 'ACCESS_DENIED'])
     assert.equal((await get(text, '/secret.json')).status, 200)
-    assert.equal((await own.ask(`/secret/3/0/0.png?token=${text}`)).status, 200)
+    assert.equal((await fixture.ask(`/secret/3/0/0.png?token=${text}`)).status, 200)
     const basic = Buffer.from(`anybody:${text}`).toString('base64')
-    assert.equal((await own.ask('/secret/3/0/0.png', { headers: { authorization: `Basic ${basic}` } })).status, 200)
+    assert.equal((await fixture.ask('/secret/3/0/0.png', { headers: { authorization: `Basic ${basic}` } })).status, 200)
   })
 
   it('become a cookie of the viewer, even without an end time', async () => {
-    const { text } = await give(['draft-*'])
-    const { status, headers } = await own.ask(`/?token=${text}`)
+    const { text } = await storeToken(['draft-*'])
+    const { status, headers } = await fixture.ask(`/?token=${text}`)
     assert.equal(status, 303)
     const [, cookie] = /^(tilecouch-[\w-]+=[^;]+); Max-Age=31536000;/.exec([headers['set-cookie']].flat()[0]) ?? []
-    assert.equal((await own.ask('/draft-a/3/0/0.png', { headers: { cookie } })).status, 200)
+    assert.equal((await fixture.ask('/draft-a/3/0/0.png', { headers: { cookie } })).status, 200)
   })
 
   it('are refused with a wrong secret, with their hash as secret, and after their end', async () => {
-    const { text, id, doc } = await give(['secret'])
-    for (const wrong of [tokenText(id, newToken().secret), tokenText(id, doc.hash.slice(0, 43)),
+    const { text, id, doc } = await storeToken(['secret'])
+    for (const invalidText of [tokenText(id, newToken().secret), tokenText(id, doc.hash.slice(0, 43)),
       `${text}A`, text.slice(0, -1), `tcs.${id}`, `tcs.constructor00.${text.slice(-43)}`]) {
-      assert.deepEqual(codeOf(await get(wrong)), [401, 'TOKEN_INVALID'], wrong)
+      assert.deepEqual(codeOf(await get(invalidText)), [401, 'TOKEN_INVALID'], invalidText)
     }
-    const ended =
-      await give(['*'], { until: timeOf(Date.now() - 1000) }, answer => codeOf(answer)[1] === 'TOKEN_EXPIRED')
-    assert.deepEqual(codeOf(await get(ended.text)), [401, 'TOKEN_EXPIRED'])
-    const short = await give(['secret'], { until: timeOf(Date.now() + 3000) })
-    await until(() => isTold(short, 'TOKEN_EXPIRED'), { timeout: 5000 })
+    const endedToken =
+      await storeToken(['*'], { until: timeOf(Date.now() - 1000) }, answer => codeOf(answer)[1] === 'TOKEN_EXPIRED')
+    assert.deepEqual(codeOf(await get(endedToken.text)), [401, 'TOKEN_EXPIRED'])
+    const shortToken = await storeToken(['secret'], { until: timeOf(Date.now() + 3000) })
+    await until(() => isRefusedWith(shortToken, 'TOKEN_EXPIRED'), { timeout: 5000 })
   })
 
   it('are refused within two seconds when they are revoked or deleted, and their feeds end', async () => {
-    for (const end of [
-      token => change(token, { revoked: timeOf(Date.now()) }),
-      token => change(token, { _deleted: true })
+    for (const endToken of [
+      token => changeToken(token, { revoked: timeOf(Date.now()) }),
+      token => changeToken(token, { _deleted: true })
     ]) {
-      const token = await give(['*'])
-      const feed = request(new URL('db/_changes?feed=continuous&heartbeat=5000&since=now', own.gateway.url).href,
+      const token = await storeToken(['*'])
+      const feed = request(new URL('db/_changes?feed=continuous&heartbeat=5000&since=now', fixture.gateway.url).href,
         { headers: { authorization: `Bearer ${token.text}` } })
         .then(async answer => { assert.equal(answer.status, 200); await answer.text() })
         .then(() => 'ended', error => { if (error.code === 'ERR_ASSERTION') throw error; return 'ended' })
-      await own.ask('/health')
-      const other = await give(['secret'])
+      await fixture.ask('/health')
+      const otherToken = await storeToken(['secret'])
       const start = performance.now()
-      await end(token)
-      await until(() => isTold(token, 'TOKEN_INVALID'), { timeout: QUICK })
+      await endToken(token)
+      await until(() => isRefusedWith(token, 'TOKEN_INVALID'), { timeout: QUICK })
       assert.equal(await feed, 'ended')
       assert.ok(performance.now() - start < QUICK * TIME_FACTOR, `${performance.now() - start} ms`)
-      assert.equal((await get(other.text)).status, 200, 'no other one')
+      assert.equal((await get(otherToken.text)).status, 200, 'no other one')
     }
   })
 
   it('give no access when their document is not valid', async () => {
-    const bad = await made(user(), ['secret'])
-    await own.store.couch.request(
-      { method: 'PUT', path: bad.doc._id, body: JSON.stringify({ ...bad.doc, hash: 'abc' }) }
+    const invalidToken = await makeToken(user(), ['secret'])
+    await fixture.store.couch.request(
+      { method: 'PUT', path: invalidToken.doc._id, body: JSON.stringify({ ...invalidToken.doc, hash: 'abc' }) }
     ).catch(error => assert.equal(error.code, 'FORBIDDEN'))
-    assert.deepEqual(codeOf(await get(bad.text)), [401, 'TOKEN_INVALID'])
+    assert.deepEqual(codeOf(await get(invalidToken.text)), [401, 'TOKEN_INVALID'])
   })
 
   it('are shown at no address of the gateway, and are copied by no mirror', async () => {
-    const { doc, text } = await give(['*'])
+    const { doc, text } = await storeToken(['*'])
     for (const path of [
       `/db/${doc._id}`, `/db/_all_docs?include_docs=true&keys=${encodeURIComponent(JSON.stringify([doc._id]))}`,
       '/db/_changes?include_docs=true'
@@ -109,7 +109,7 @@ onEachStore('tokens of the store', backend => {
       assert.ok(!(await get(text, path)).text.includes(doc.hash), path)
     }
     const target = await backend.database()
-    await mirror(own.url, target, {})
+    await mirror(fixture.url, target, {})
     const copy = await Store.open(target)
     try {
       assert.ok((await copy.layers()).length > 0)

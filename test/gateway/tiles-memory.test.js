@@ -1,4 +1,4 @@
-// What the gateway keeps in memory: the cache itself, the entries, and what is checked before a read is kept.
+// Tests of the memory of a gateway: the cache, its entries, and the checks of a read before it is kept.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import http from 'node:http'
@@ -26,8 +26,8 @@ describe('the memory of a gateway', () => {
     assert.deepEqual([memory.get('c'), ...state()], ['smaller', 601, 3, 1])
     memory.delete('d')
     assert.deepEqual(state(), [351, 2, 1])
-    const none = new Memory(0)
-    assert.deepEqual([none.keep('a', 1, 0), none.size], [false, 0])
+    const emptyMemory = new Memory(0)
+    assert.deepEqual([emptyMemory.keep('a', 1, 0), emptyMemory.size], [false, 0])
   })
 
   it('limits many small entries', () => {
@@ -38,7 +38,7 @@ describe('the memory of a gateway', () => {
   })
 })
 
-// Tiles as others may have written them: nothing of a document reaches a header unchecked.
+// Other programs may have written a tile, so each field of a document is checked before it becomes a header.
 
 const md5 = bytes => createHash('md5').update(bytes).digest('base64')
 const upstream = { covers: () => true }
@@ -73,7 +73,7 @@ describe('a tile in memory', () => {
   })
 
   it('gets valid headers from any document, also from a hostile one', () => {
-    const strange = [
+    const strangeFields = [
       { time: undefined, stored: undefined }, { time: 'yesterday', stored: 7 },
       { time: '9999-12-31T23:59:59Z', stored: '9999-12-31T23:59:59Z' },
       { expires: 'never' }, { expires: 12 }, { expires: '2021-02-30T00:00:00Z' },
@@ -84,7 +84,7 @@ describe('a tile in memory', () => {
       { tile: { digest: undefined } }, { origin: 'text' }
     ]
     const response = new http.ServerResponse(new http.IncomingMessage(/** @type {any} */ (null)))
-    for (const fields of strange) {
+    for (const fields of strangeFields) {
       const entry = entryOf(doc(fields)).fit({ ttl: 60 }, upstream)
       for (const value of [entry.etag, entry.lastModified, entry.time, entry.type]) {
         assert.equal(typeof value, 'string', JSON.stringify(fields))
@@ -114,17 +114,17 @@ const ID = 'osm:1:0:0'
 const OTHER = 'osm:1:0:1'
 
 describe('a read, checked against the reported changes', () => {
-  /** A change that was reported of a document. */
+  /** Returns a function that reports a change of a document. */
   const change = (rev, id = ID, deleted = false) => changes => changes.add(id, rev, deleted)
   const reset = changes => changes.reset()
 
-  /** What was reported before and after a read began; the document and revision that it brought. */
+  /** Checks a read of a document revision against changes that were reported before and after it began. */
   const verdictOf = ({ before = [], after = [], id = ID, rev }) => {
     const changes = new RecentChanges()
     for (const report of before) report(changes)
-    const begun = changes.beginRead()
+    const readStart = changes.beginRead()
     for (const report of after) report(changes)
-    return changes.check(id, rev, begun)
+    return changes.check(id, rev, readStart)
   }
 
   /** @type {[string, string, Parameters<typeof verdictOf>[0][]][]} */
@@ -155,24 +155,24 @@ describe('a read, checked against the reported changes', () => {
 
   it('is outdated for a timeline when any version of the tile changed after it began', () => {
     const changes = new RecentChanges()
-    const before = changes.beginRead()
+    const readStart = changes.beginRead()
     changes.add(`${ID}@2021-01-01T00:00:00Z`, '1-a', false)
-    assert.deepEqual([changes.checkTimeline(ID, before), changes.checkTimeline(OTHER, before),
+    assert.deepEqual([changes.checkTimeline(ID, readStart), changes.checkTimeline(OTHER, readStart),
       changes.checkTimeline(ID, changes.beginRead())], ['outdated', 'current', 'current'])
-    assert.equal(changes.check(ID, '1-a', before), 'current', 'the head is another document')
+    assert.equal(changes.check(ID, '1-a', readStart), 'current', 'the head is another document')
     changes.reset()
-    assert.equal(changes.checkTimeline(OTHER, before), 'outdated')
+    assert.equal(changes.checkTimeline(OTHER, readStart), 'outdated')
     assert.deepEqual([headId(ID), headId(`${ID}@2021`), timelineKey(ID)], [ID, ID, `${ID}@`])
   })
 
   it('is outdated when it took so long that changes were forgotten', () => {
     const changes = new RecentChanges({ most: 10 })
-    const begun = changes.beginRead()
+    const readStart = changes.beginRead()
     changes.add(ID, '2-b', false)
     for (let i = 0; i < 4; i++) changes.add(`osm:9:0:${i}`, '1-a', false)
-    assert.equal(changes.check(ID, '1-a', begun), 'outdated')
+    assert.equal(changes.check(ID, '1-a', readStart), 'outdated')
     for (let i = 0; i < 100; i++) changes.add(`osm:9:1:${i}`, '1-a', false)
-    for (const id of [ID, 'osm:9:9:9']) assert.equal(changes.check(id, '1-a', begun), 'outdated', id)
+    for (const id of [ID, 'osm:9:9:9']) assert.equal(changes.check(id, '1-a', readStart), 'outdated', id)
     assert.equal(changes.check(ID, '1-a', changes.beginRead()), 'current')
   })
 

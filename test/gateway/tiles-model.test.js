@@ -1,5 +1,5 @@
-// Random writers and readers against a naive model: whatever is answered, the store held it at some moment from one
-// second before the question on. Memory is small, answers are late, and the feed breaks now and then.
+// Tests of the tile service with random writers and readers against a simple model. Each answer must be a state that
+// the store had at most a second before the request. Memory is small, answers come late, and the feed breaks.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Store, compose, push } from '../../loader/index.js'
@@ -9,37 +9,38 @@ import { png } from '../support/tiles.js'
 import { openService } from '../support/gateway/stand.js'
 
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
-const LASTS = +(process.env.TILECOUCH_MODEL_SECONDS ?? 5) * 1000 // milliseconds
-const OLDEST = 1000 // milliseconds that an answer may be behind
+const DURATION = +(process.env.TILECOUCH_MODEL_SECONDS ?? 5) * 1000 // milliseconds
+const MAX_AGE = 1000 // milliseconds that an answer may be old
 const TILES = 9
 const WRITERS = 3
 
 const timeOf = year => `${2000 + year}-01-01T00:00:00Z`
 
 /**
- * One tile: everything that was said of it, and when. A statement is [year, seed], seed null when it is gone; one that
- * changes nothing counts when something comes before it.
+ * The states of one tile, and when the store had them. A statement is [year, seed]; the seed is null if the tile is
+ * gone. A statement without a change counts once an earlier one precedes it.
  */
 class History {
   constructor () {
     this.states = [{ versions: [], from: -Infinity, to: Infinity }]
     this.year = 0
-    this.fills = 0 // before the newest
+    this.fills = 0 // statements before the newest
   }
 
-  /** From the moment the write begins the store may hold it; from the moment it has ended it holds nothing older. */
+  /** Begins a write: the store may have the new state from now on. The returned function ends the old state. */
   begin (year, seed) {
-    const before = this.states[this.states.length - 1]
-    const older = before.versions.filter(([then]) => then < year)
-    const versions = [...older, [year, seed], ...before.versions.filter(([then]) => then > year)]
+    const previous = this.states[this.states.length - 1]
+    const older = previous.versions.filter(([statementYear]) => statementYear < year)
+    const versions = [...older, [year, seed], ...previous.versions.filter(([statementYear]) => statementYear > year)]
     this.states.push({ versions, from: performance.now(), to: Infinity })
-    return () => { before.to = performance.now() }
+    return () => { previous.to = performance.now() }
   }
 
-  /** Everything that may have been shown as of a year, or as the present, between two moments. */
+  /** Returns the seeds that may be shown as of a year, or now if it is undefined, between two moments. */
   shown (year, from, to) {
     return this.states.filter(state => state.from <= to && state.to >= from)
-      .map(({ versions }) => versions.filter(([then]) => year === undefined || then <= year).at(-1)?.[1] ?? null)
+      .map(({ versions }) => versions
+        .filter(([statementYear]) => year === undefined || statementYear <= year).at(-1)?.[1] ?? null)
   }
 }
 
@@ -51,31 +52,31 @@ onEachStore(`tiles of a gateway against a model (seed ${SEED})`, backend => {
   })
 
   it('are never more than a second behind the store', async function () {
-    await live(this, { missing: 60000 })
+    await runModel(this, { missing: 60000 })
   })
 
   it('are never more than a second behind with the most read-ahead and guessed versions', async function () {
-    await live(this, {
+    await runModel(this, {
       missing: 60000, aheadPart: 1, sides: [4], near: 9, credit: 1e9, learn: 1, share: 0.05, indexPause: 1
     })
   })
 
-  async function live (test, limits) {
-    test.timeout(LASTS + 60000)
+  async function runModel (test, limits) {
+    test.timeout(DURATION + 60000)
     const next = random(SEED)
-    const pick = most => Math.floor(next() * most)
+    const pick = limit => Math.floor(next() * limit)
     const db = await backend.database()
     store = await Store.create(db)
     await store.defineLayer('osm', {})
     await push(store.couch, (await compose()).filter(({ _id }) => _id === '_design/versions'))
-    // room for a part of the versions and timelines
+    // memory has room for some of the versions and timelines
     service = await openService(db, { memory: 50000, limits })
     const tiles = Array.from({ length: TILES }, () => new History())
     const counts = { reads: 0, hits: 0, writes: 0, breaks: 0 }
-    const until = performance.now() + LASTS
-    const running = () => performance.now() < until
+    const deadline = performance.now() + DURATION
+    const isRunning = () => performance.now() < deadline
 
-    // a part of the answers comes late: what the store held when it was asked
+    // delay some answers, which then have the state at the time of the request
     service.front.rule(async ({ kind, path, body }) => {
       if (kind === 'changes' || !body || next() < 0.6) return
       const headers = { 'content-type': 'application/json', accept: path.startsWith('_bulk_get')
@@ -88,61 +89,61 @@ onEachStore(`tiles of a gateway against a model (seed ${SEED})`, backend => {
       }
     })
 
-    // each writer has tiles of its own: what two write to one at once has no order that a model could know
+    // each writer has its own tiles, because the model cannot know the order of concurrent writes to one tile
     async function write (writer) {
-      while (running()) {
+      while (isRunning()) {
         const x = pick(TILES / WRITERS) * WRITERS + writer
         const tile = tiles[x]
-        // pushed out of memory, so that it is likely to be read while it is written
+        // remove the tile from memory, so that a read during the write is likely
         for (const key of [`osm:5:${x}:0`, `osm:5:${x}:0@`]) service.memory.delete(key)
         await sleep(pick(50))
-        // most are newer than all before, some are for a time in the past
+        // most writes add the newest version, some add one to the past
         const year = next() < 0.4 && tile.year ? tile.year - 10 + ++tile.fills : tile.year += 10
         if (year % 10 === 0) tile.fills = 0
         if (tile.fills > 8) continue
         const seed = next() < 0.2 ? null : pick(40)
-        const end = tile.begin(year, seed)
+        const endWrite = tile.begin(year, seed)
         const { failed } = await store.write(
           [{
             layer: 'osm', z: 5, x, y: 0, time: timeOf(year), ...(seed === null ? { gone: true } : { bytes: png(seed) })
           }]
         )
-        end()
+        endWrite()
         assert.equal(failed, 0)
         counts.writes++
-        // long enough between two that what was kept wrongly is seen
+        // wait long enough between writes for readers to notice a wrong tile in memory
         await sleep(pick(1000))
       }
     }
 
     async function read () {
-      while (running()) {
+      while (isRunning()) {
         const x = pick(TILES)
         const year = next() < 0.5 ? undefined : Math.max(0, tiles[x].year + 1 - pick(20))
         const started = performance.now()
-        const found = await service.tiles.get('osm', 5, x, 0, year === undefined ? undefined : timeOf(year))
+        const answer = await service.tiles.get('osm', 5, x, 0, year === undefined ? undefined : timeOf(year))
           .catch(error => {
           if (error.code === 'TILE_NOT_FOUND') return null
-          // an answer that was broken off, time and again: no answer is no wrong one
+          // each retry was cut off: a missing answer is not wrong
           if (error.code === 'UNREACHABLE' || error.code === 'BAD_ANSWER') return undefined
           throw error
         })
-        if (found === undefined) continue
-        const allowed = tiles[x].shown(year, started - OLDEST, performance.now())
-        const isAllowed = allowed.some(seed => seed === null ? found === null : found?.entry.bytes.equals(png(seed)))
+        if (answer === undefined) continue
+        const allowed = tiles[x].shown(year, started - MAX_AGE, performance.now())
+        const isAllowed = allowed.some(seed => seed === null ? answer === null : answer?.entry.bytes.equals(png(seed)))
         assert.ok(isAllowed,
-          `tile ${x} as of ${year ?? 'now'}: ${found?.outcome} ${found?.entry.time} is none of ${allowed}`)
+          `tile ${x} as of ${year ?? 'now'}: ${answer?.outcome} ${answer?.entry.time} is none of ${allowed}`)
         counts.reads++
-        if (found?.outcome === 'hit') counts.hits++
+        if (answer?.outcome === 'hit') counts.hits++
         assert.ok(service.memory.bytes <= service.memory.maxBytes)
         if (next() < 0.2) await sleep(pick(10))
       }
     }
 
     async function breakFeed () {
-      while (running()) {
+      while (isRunning()) {
         await sleep(300 + pick(400))
-        // every connection breaks, in the middle of whatever it carries
+        // this breaks every connection, even in the middle of an answer
         const port = +new URL(service.front.url).port
         await service.front.stop()
         await service.front.restart(port)
@@ -155,14 +156,14 @@ onEachStore(`tiles of a gateway against a model (seed ${SEED})`, backend => {
     console.log(`      ${JSON.stringify(counts)}`)
     assert.ok(counts.reads > 50 && counts.hits > 10 && counts.writes > 5, JSON.stringify(counts))
 
-    // when all is quiet, all is as the store has it
+    // without writes, every answer must be the current state of the store
     service.front.reset()
-    await sleep(OLDEST)
+    await sleep(MAX_AGE)
     for (const [x, tile] of tiles.entries()) {
       for (let year = 0; year <= tile.year; year += 5) {
         const [expected] = tile.shown(year, performance.now(), Infinity)
-        const found = await service.tiles.get('osm', 5, x, 0, timeOf(year)).catch(() => null)
-        assert.ok(expected === null ? !found : found?.entry.bytes.equals(png(expected)), `tile ${x} as of ${year}`)
+        const answer = await service.tiles.get('osm', 5, x, 0, timeOf(year)).catch(() => null)
+        assert.ok(expected === null ? !answer : answer?.entry.bytes.equals(png(expected)), `tile ${x} as of ${year}`)
       }
     }
   }

@@ -1,5 +1,5 @@
-// What the tile service does when the store is away, slow, refuses, or becomes another one, and when others write
-// meanwhile.
+// Tests of the tile service when the store cannot be reached, is slow, refuses writes or is replaced, and when other
+// programs write at the same time.
 import assert from 'node:assert/strict'
 import { Store } from '../../loader/store/index.js'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
@@ -24,7 +24,7 @@ onEachStore('tiles in trouble', backend => {
     await store.defineLayer('far',
       { tileSize: 64, ttl: 3600, upstream: { type: 'xyz', url: `${upstream.url}/xyz/{z}/{x}/{y}.png`, timeout: 5 } })
     await store.write(square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => x * 4 + y }))
-    service = await openService(url, { limits: { credit: 0 } }) // nothing is read ahead
+    service = await openService(url, { limits: { credit: 0 } }) // no read-ahead
   })
   afterEach(async () => {
     await service.close()
@@ -33,11 +33,11 @@ onEachStore('tiles in trouble', backend => {
   after(() => upstream.close())
 
   const get = (x, y, time, layer = 'osm') => service.tiles.get(layer, 5, x, y, time)
-  const far = (x, y) => service.tiles.get('far', 4, x, y)
+  const getFar = (x, y) => service.tiles.get('far', 4, x, y)
 
   it('come from memory while the store is away; others fail soon, and are read when it is back', async () => {
     await Promise.all([get(0, 0), get(0, 1), get(0, 1, '2021-12')])
-    const back = await service.cutOff()
+    const reconnect = await service.cutOff()
     await until(() => service.tiles.following.state === 'away')
     assert.deepEqual((await Promise.all([get(0, 0), get(0, 1, '2021-12')])).map(({ outcome }) => outcome),
       ['hit', 'hit'])
@@ -46,7 +46,7 @@ onEachStore('tiles in trouble', backend => {
     assert.deepEqual([a.reason.code, b.reason.code], ['UNREACHABLE', 'UNREACHABLE'])
     assert.ok(performance.now() - started < 3000 * TIME_FACTOR)
     await store.write([{ layer: 'osm', z: 5, x: 0, y: 0, time: T2, bytes: png(200) }])
-    await back()
+    await reconnect()
     await until(async () => (await get(0, 0)).entry.bytes.equals(png(200)))
     assert.equal((await get(0, 1)).outcome, 'hit', 'what did not change was not read again')
     assert.ok((await get(1, 1)).entry.bytes.equals(png(5)))
@@ -58,119 +58,121 @@ onEachStore('tiles in trouble', backend => {
     await service.close()
     service = await openService(url, { options: { staleIfError: 1e10, staleWhileRevalidate: 1e10 } })
     upstream.behave({ status: 500 })
-    assert.equal((await far(0, 0)).outcome, 'stale')
-    const back = await service.cutOff()
+    assert.equal((await getFar(0, 0)).outcome, 'stale')
+    const reconnect = await service.cutOff()
     await until(() => service.tiles.following.state === 'away')
-    for (let i = 0; i < 3; i++) assert.equal((await far(0, 0)).outcome, 'stale')
-    await back()
+    for (let i = 0; i < 3; i++) assert.equal((await getFar(0, 0)).outcome, 'stale')
+    await reconnect()
   })
 
   it('that are fetched while the store refuses writes are shown and kept in memory', async () => {
     service.front.rule(({ path }) => path.startsWith('_bulk_docs')
       ? { status: 403, body: '{"error":"forbidden","reason":"reading only"}' } : undefined)
-    const first = await far(1, 1)
+    const first = await getFar(1, 1)
     assert.equal(first.outcome, 'upstream')
     assert.ok(first.entry.bytes.equals(await upstream.tile(4, 1, 1)))
-    assert.equal((await far(1, 1)).outcome, 'hit')
+    assert.equal((await getFar(1, 1)).outcome, 'hit')
     assert.deepEqual([upstream.asked.length, service.tiles.counts.unstored, service.tiles.counts.stored], [1, 1, 0])
     assert.deepEqual(await store.versions('far', 4, 1, 1), [])
     await store.write([{ layer: 'far', z: 4, x: 1, y: 1, time: T1, bytes: png(9) }])
-    await until(async () => (await far(1, 1)).entry.bytes.equals(png(9)), { what: 'what somebody else stored' })
+    await until(async () => (await getFar(1, 1)).entry.bytes.equals(png(9)), { what: 'what somebody else stored' })
   })
 
   it('that are unchanged upstream expire later in memory, even if the store refuses writes', async () => {
     await store.defineLayer('far', { ttl: 1 })
     await until(async () => (await service.layers.get('far')).ttl === 1)
-    await far(1, 2)
+    await getFar(1, 2)
     await until(() => !service.tiles.peek('far', 4, 1, 2), { what: 'it to expire' })
     await store.defineLayer('far', { ttl: 3600 })
     await until(async () => (await service.layers.get('far')).ttl === 3600)
     service.front.rule(({ path }) => path.startsWith('_bulk_docs')
       ? { status: 403, body: '{"error":"forbidden","reason":"reading only"}' } : undefined)
-    assert.equal((await far(1, 2)).outcome, 'stale')
+    assert.equal((await getFar(1, 2)).outcome, 'stale')
     await until(() => service.tiles.peek('far', 4, 1, 2), { what: 'it to hold again' })
-    assert.ok((await far(1, 2)).entry.bytes.equals(await upstream.tile(4, 1, 2)))
+    assert.ok((await getFar(1, 2)).entry.bytes.equals(await upstream.tile(4, 1, 2)))
     assert.deepEqual([upstream.asked.length, upstream.asked[1].status], [2, 304])
   })
 
   it('that are fetched are shown before a slow store has stored them', async () => {
     await service.close()
     service = await openService(url, { limits: { storeTimeout: 100 } })
-    const held = gate()
-    service.front.rule(({ path }) => path.startsWith('_bulk_docs') ? held.opened : undefined)
-    const { entry, outcome } = await far(2, 2)
+    const storeGate = gate()
+    service.front.rule(({ path }) => path.startsWith('_bulk_docs') ? storeGate.opened : undefined)
+    const { entry, outcome } = await getFar(2, 2)
     assert.deepEqual([outcome, entry.rev], ['upstream', null])
-    assert.equal((await far(2, 2)).outcome, 'hit')
-    held.open()
+    assert.equal((await getFar(2, 2)).outcome, 'hit')
+    storeGate.open()
     await until(() => service.tiles.counts.stored === 1)
     await heard(service, store)
-    const { entry: now } = await far(2, 2)
-    assert.equal(now.rev, (await store.couch.get('far:4:2:2'))._rev)
+    const { entry: storedEntry } = await getFar(2, 2)
+    assert.equal(storedEntry.rev, (await store.couch.get('far:4:2:2'))._rev)
     assert.equal(upstream.asked.length, 1)
   })
 
   it('that are being fetched when the gateway stops are stored before it ends', async () => {
-    const held = gate()
-    upstream.behave({ wait: held.opened })
-    const waiting = far(3, 3)
+    const upstreamGate = gate()
+    upstream.behave({ wait: upstreamGate.opened })
+    const pendingTile = getFar(3, 3)
     await until(() => upstream.asked.length === 1)
     const closing = service.tiles.close()
-    held.open()
-    await Promise.all([waiting, closing])
+    upstreamGate.open()
+    await Promise.all([pendingTile, closing])
     assert.equal((await store.versions('far', 4, 3, 3)).length, 1)
-    await assert.rejects(far(3, 4), { code: 'ABORTED' })
+    await assert.rejects(getFar(3, 4), { code: 'ABORTED' })
   })
 
   it('that an upstream never sends do not keep the gateway from closing', async () => {
     await service.close()
     service = await openService(url, { limits: { closing: 200 } })
     upstream.behave({ never: true })
-    const waiting = assert.rejects(far(3, 3))
+    const rejection = assert.rejects(getFar(3, 3))
     await until(() => upstream.asked.length === 1)
     const started = performance.now()
     await service.close()
     assert.ok(performance.now() - started < 2000 * TIME_FACTOR)
-    await waiting
+    await rejection
   })
 
-  /** Fetches a tile, while somebody else stores a version of the future in its place. */
+  /** Fetches a tile while another program stores a version with a future time for it. */
   async function fetchOvertaken (x, y, seed) {
-    const held = gate()
-    upstream.behave({ wait: held.opened })
-    const waiting = far(x, y)
+    const upstreamGate = gate()
+    upstream.behave({ wait: upstreamGate.opened })
+    const pendingTile = getFar(x, y)
     await until(() => upstream.asked.length === 1)
     await store.write([{ layer: 'far', z: 4, x, y, time: '2100-01-01T00:00:00Z', bytes: png(seed) }])
-    held.open()
-    return waiting
+    upstreamGate.open()
+    return pendingTile
   }
 
   it('that another program stored during a fetch are shown with the head of the store', async () => {
     await fetchOvertaken(6, 6, 66)
     await heard(service, store)
     const head = await store.head('far', 4, 6, 6)
-    assert.ok((await far(6, 6)).entry.bytes.equals(head.bytes))
-    assert.equal((await far(6, 6)).entry.rev, head.rev)
+    assert.ok((await getFar(6, 6)).entry.bytes.equals(head.bytes))
+    assert.equal((await getFar(6, 6)).entry.rev, head.rev)
   })
 
   it('that another program stored during a fetch are shown even if the store cannot be read', async () => {
-    const well = service.front.rule(({ path }) => path.startsWith('_bulk_get?') && upstream.asked.length
+    const restore = service.front.rule(({ path }) => path.startsWith('_bulk_get?') && upstream.asked.length
       ? { status: 500, body: '{"error":"badarg","reason":"a shard is away"}' } : undefined)
     const { entry } = await fetchOvertaken(7, 6, 67)
     assert.ok(entry.bytes.equals(await upstream.tile(4, 7, 6)))
-    well()
+    restore()
     await heard(service, store)
-    assert.ok((await far(7, 6)).entry.bytes.equals(png(67)))
+    assert.ok((await getFar(7, 6)).entry.bytes.equals(png(67)))
   })
 
   it('that two gateways fetch at once become one version, which both show', async () => {
-    const other = await openService(url)
+    const otherService = await openService(url)
     upstream.behave({ lastModified: T2 })
-    await Promise.all([far(7, 7), other.tiles.get('far', 4, 7, 7)])
-    await Promise.all([heard(service, store), heard(other, store)])
+    await Promise.all([getFar(7, 7), otherService.tiles.get('far', 4, 7, 7)])
+    await Promise.all([heard(service, store), heard(otherService, store)])
     const versions = await store.versions('far', 4, 7, 7)
     assert.deepEqual(versions.map(({ time }) => time), [T2])
-    for (const { tiles } of [service, other]) assert.equal((await tiles.get('far', 4, 7, 7)).entry.rev, versions[0].rev)
-    await other.close()
+    for (const { tiles } of [service, otherService]) {
+      assert.equal((await tiles.get('far', 4, 7, 7)).entry.rev, versions[0].rev)
+    }
+    await otherService.close()
   })
 
   it('of a deleted database are not shown any more, but those of its replacement are', async () => {
@@ -196,20 +198,20 @@ onEachStore('tiles in trouble', backend => {
   })
 
   it('come from the current upstream of their layer, or from none if it was removed', async () => {
-    await far(8, 8)
-    const other = await startUpstream({ tileSize: 64 })
-    await store.defineLayer('far', { upstream: { type: 'xyz', url: `${other.url}/xyz/{z}/{x}/{y}.png` } })
-    await until(async () => (await service.layers.get('far')).upstream.url.startsWith(other.url))
-    await far(8, 9)
-    assert.deepEqual([upstream.asked.length, other.asked.length], [1, 1])
+    await getFar(8, 8)
+    const otherUpstream = await startUpstream({ tileSize: 64 })
+    await store.defineLayer('far', { upstream: { type: 'xyz', url: `${otherUpstream.url}/xyz/{z}/{x}/{y}.png` } })
+    await until(async () => (await service.layers.get('far')).upstream.url.startsWith(otherUpstream.url))
+    await getFar(8, 9)
+    assert.deepEqual([upstream.asked.length, otherUpstream.asked.length], [1, 1])
     await store.defineLayer('far', { upstream: null })
     await until(async () => !(await service.layers.get('far')).upstream)
-    await assert.rejects(far(8, 10), { code: 'TILE_NOT_FOUND' })
+    await assert.rejects(getFar(8, 10), { code: 'TILE_NOT_FOUND' })
     assert.deepEqual(service.upstreams.states(), [])
     await store.couch.put({ ...await store.couch.get('layer:far'), upstream: { type: 'nonsense' } })
     await until(async () => (await service.layers.get('far')).upstream)
-    await assert.rejects(far(8, 10), { code: 'TILE_NOT_FOUND' }, 'one that cannot be used is as none')
-    assert.equal((await far(8, 8)).outcome, 'hit')
-    await other.close()
+    await assert.rejects(getFar(8, 10), { code: 'TILE_NOT_FOUND' }, 'one that cannot be used is as none')
+    assert.equal((await getFar(8, 8)).outcome, 'hit')
+    await otherUpstream.close()
   })
 })

@@ -1,4 +1,4 @@
-// Tiles that are missing or have expired, fetched from a real upstream and kept.
+// Tests of missing and expired tiles, which the tile service fetches from an upstream server and stores.
 import assert from 'node:assert/strict'
 import { Store } from '../../loader/store/index.js'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
@@ -33,7 +33,7 @@ onEachStore('tiles from an upstream', backend => {
   })
 
   let layers = 0
-  /** A layer of its own for each test. */
+  /** Defines a new layer for one test, and returns its name. */
   async function define ({ settings = {}, ...fields } = {}) {
     const layer = `far${layers++}`
     await store.defineLayer(layer,
@@ -43,11 +43,11 @@ onEachStore('tiles from an upstream', backend => {
     await until(async () => await service.layers.find(layer), { what: 'the layer to be known' })
     return layer
   }
-  /** Tiles that expired so many seconds ago. */
-  async function stored (layer, seconds, tiles = [[0, 0]], more = {}) {
-    const at = new Date(Date.now() - seconds * 1000).toISOString().slice(0, 19) + 'Z'
+  /** Stores tiles that expired the given number of seconds ago. */
+  async function storeExpired (layer, seconds, tiles = [[0, 0]], fields = {}) {
+    const expiry = new Date(Date.now() - seconds * 1000).toISOString().slice(0, 19) + 'Z'
     await store.write(
-      tiles.map(([x, y]) => ({ layer, z: 4, x, y, time: OLD, bytes: png(x * 16 + y), expires: at, ...more }))
+      tiles.map(([x, y]) => ({ layer, z: 4, x, y, time: OLD, bytes: png(x * 16 + y), expires: expiry, ...fields }))
     )
     await heard(service, store)
   }
@@ -55,12 +55,12 @@ onEachStore('tiles from an upstream', backend => {
 
   it('are fetched once for a thousand requests, stored, and kept in memory', async () => {
     const layer = await define()
-    const found = await Promise.all(Array.from({ length: 1000 }, () => get(layer, 1, 2)))
+    const answers = await Promise.all(Array.from({ length: 1000 }, () => get(layer, 1, 2)))
     assert.equal(upstream.asked.length, 1)
     const expected = await upstream.tile(4, 1, 2)
-    assert.ok(found.every(({ entry, outcome }) => outcome === 'upstream' && entry.bytes.equals(expected)))
+    assert.ok(answers.every(({ entry, outcome }) => outcome === 'upstream' && entry.bytes.equals(expected)))
     const head = await store.head(layer, 4, 1, 2)
-    const { entry } = found[0]
+    const { entry } = answers[0]
     assert.ok(head.bytes.equals(expected))
     assert.deepEqual([entry.rev, entry.time, entry.stored, entry.expires, entry.type],
       [head.rev, head.time, head.stored, head.expires, 'image/png'])
@@ -68,7 +68,7 @@ onEachStore('tiles from an upstream', backend => {
     await heard(service, store)
     assert.equal(service.tiles.peek(layer, 4, 1, 2)?.entry, entry, 'our own write came back and dropped nothing')
     assert.equal(service.bulkReads().flat().filter(id => id === `${layer}:4:1:2`).length, 1)
-    // after a restart it comes from the store
+    // after a restart the tile comes from the store
     await service.close()
     service = await openService(url)
     assert.equal((await get(layer, 1, 2)).outcome, 'miss')
@@ -77,20 +77,20 @@ onEachStore('tiles from an upstream', backend => {
 
   it('are fetched for a future time as for the present, but not for a past time', async () => {
     const layer = await define()
-    await stored(layer, 1000)
-    const at = (x, y, time) => service.tiles.get(layer, 4, x, y, time)
-    assert.equal((await at(0, 0, '2022')).entry.time, OLD)
+    await storeExpired(layer, 1000)
+    const getAt = (x, y, time) => service.tiles.get(layer, 4, x, y, time)
+    assert.equal((await getAt(0, 0, '2022')).entry.time, OLD)
     assert.equal(upstream.asked.length, 0)
-    assert.equal((await at(0, 0, '9000')).outcome, 'stale', 'it is shown while it is looked after')
+    assert.equal((await getAt(0, 0, '9000')).outcome, 'stale', 'it is shown while it is looked after')
     await until(() => upstream.asked.length === 1)
-    assert.equal((await at(1, 2, '9000')).outcome, 'upstream')
-    assert.ok((await at(1, 2, '9000')).entry.expiresAt > Date.now(), 'it expires as the present does')
-    await assert.rejects(at(5, 5, '2022'), { code: 'TILE_NOT_FOUND' })
-    // what is dated later still is not shown before
+    assert.equal((await getAt(1, 2, '9000')).outcome, 'upstream')
+    assert.ok((await getAt(1, 2, '9000')).entry.expiresAt > Date.now(), 'it expires as the present does')
+    await assert.rejects(getAt(5, 5, '2022'), { code: 'TILE_NOT_FOUND' })
+    // a version with an even later time is not shown before that time
     await store.write([{ layer, z: 4, x: 1, y: 2, time: '9500-01-01T00:00:00Z', bytes: png(77) }])
     await heard(service, store)
-    assert.notDeepEqual((await at(1, 2, '9000')).entry.bytes, png(77))
-    assert.deepEqual((await at(1, 2, '9600')).entry.bytes, png(77))
+    assert.notDeepEqual((await getAt(1, 2, '9000')).entry.bytes, png(77))
+    assert.deepEqual((await getAt(1, 2, '9600')).entry.bytes, png(77))
     assert.deepEqual(service.tiles.peek(layer, 4, 1, 2, '9600')?.entry.bytes, png(77))
     assert.notDeepEqual(service.tiles.peek(layer, 4, 1, 2, '9000')?.entry.bytes, png(77))
   })
@@ -107,11 +107,11 @@ onEachStore('tiles from an upstream', backend => {
   it('of a metatile come from one request to the upstream', async () => {
     const layer =
       await define({ settings: { type: 'wms', url: `${upstream.url}/wms`, layers: 'map', metatile: 4, buffer: 0 } })
-    const found =
+    const answers =
       await Promise.all(Array.from({ length: 16 }, (_, index) => get(layer, 4 + (index >> 2), 8 + index % 4)))
     assert.equal(upstream.asked.length, 1)
-    assert.ok(found.every(({ outcome }) => outcome === 'upstream'))
-    assert.deepEqual(new Set(found.map(({ entry }) => entry.id)).size, 16)
+    assert.ok(answers.every(({ outcome }) => outcome === 'upstream'))
+    assert.deepEqual(new Set(answers.map(({ entry }) => entry.id)).size, 16)
     await heard(service, store)
     for (let index = 0; index < 16; index++) {
       assert.equal((await get(layer, 4 + (index >> 2), 8 + index % 4)).outcome, 'hit')
@@ -130,7 +130,7 @@ onEachStore('tiles from an upstream', backend => {
 
   it('that are gone and have expired are requested again, but not with every request', async () => {
     const layer = await define()
-    await stored(layer, 10)
+    await storeExpired(layer, 10)
     const [{ expires }] = await store.versions(layer, 4, 0, 0)
     await store.write([{ layer, z: 4, x: 0, y: 0, time: expires, gone: true, expires }])
     await heard(service, store)
@@ -166,12 +166,12 @@ onEachStore('tiles from an upstream', backend => {
 
   it('that have expired are shown at once and fetched in the background', async () => {
     const layer = await define()
-    await stored(layer, 60)
-    const held = gate()
-    upstream.behave({ wait: held.opened })
-    const found = await Promise.all(Array.from({ length: 100 }, () => get(layer, 0, 0)))
-    assert.ok(found.every(({ entry, outcome }) => outcome === 'stale' && entry.bytes.equals(png(0))))
-    held.open()
+    await storeExpired(layer, 60)
+    const upstreamGate = gate()
+    upstream.behave({ wait: upstreamGate.opened })
+    const answers = await Promise.all(Array.from({ length: 100 }, () => get(layer, 0, 0)))
+    assert.ok(answers.every(({ entry, outcome }) => outcome === 'stale' && entry.bytes.equals(png(0))))
+    upstreamGate.open()
     const expected = await upstream.tile(4, 0, 0)
     await until(() => service.tiles.peek(layer, 4, 0, 0)?.entry.bytes.equals(expected),
       { what: 'the new one in memory' })
@@ -204,7 +204,7 @@ onEachStore('tiles from an upstream', backend => {
     await service.close()
     service = await openService(url, { options: { staleWhileRevalidate: 10, staleIfError: 3600 } })
     const layer = await define()
-    await stored(layer, 60, [[0, 0], [0, 1], [0, 2]])
+    await storeExpired(layer, 60, [[0, 0], [0, 1], [0, 2]])
     const fresh = await get(layer, 0, 0)
     assert.deepEqual([fresh.outcome, fresh.entry.bytes.equals(await upstream.tile(4, 0, 0))], ['upstream', true])
     upstream.behave({ status: 503 })
@@ -222,7 +222,7 @@ onEachStore('tiles from an upstream', backend => {
     await service.close()
     service = await openService(url, { options: { staleWhileRevalidate: 10, staleIfError: 30 } })
     const layer = await define()
-    await stored(layer, 60)
+    await storeExpired(layer, 60)
     upstream.behave({ status: 500 })
     await assert.rejects(get(layer, 0, 0), { code: 'UPSTREAM_FAILED' })
     upstream.behave()
@@ -233,7 +233,7 @@ onEachStore('tiles from an upstream', backend => {
     await service.close()
     service = await openService(url, { options: { upstream: false } })
     const layer = await define()
-    await stored(layer, 60)
+    await storeExpired(layer, 60)
     const outcomes = []
     for (let i = 0; i < 2; i++) outcomes.push((await get(layer, 0, 0)).outcome)
     assert.deepEqual(outcomes, ['miss', 'hit'])
@@ -243,14 +243,14 @@ onEachStore('tiles from an upstream', backend => {
 
   it('are fetched and stored even if every client has left', async () => {
     const layer = await define()
-    const held = gate()
-    upstream.behave({ wait: held.opened })
+    const upstreamGate = gate()
+    upstream.behave({ wait: upstreamGate.opened })
     const leaving = new AbortController()
-    const waiting = [get(layer, 5, 5, { signal: leaving.signal }), get(layer, 5, 5, { signal: leaving.signal })]
+    const pendingTiles = [get(layer, 5, 5, { signal: leaving.signal }), get(layer, 5, 5, { signal: leaving.signal })]
     await until(() => upstream.asked.length === 1)
     leaving.abort()
-    for (const one of waiting) await assert.rejects(one, { code: 'ABORTED' })
-    held.open()
+    for (const pendingTile of pendingTiles) await assert.rejects(pendingTile, { code: 'ABORTED' })
+    upstreamGate.open()
     await until(() => service.tiles.peek(layer, 4, 5, 5))
     assert.equal((await store.versions(layer, 4, 5, 5)).length, 1)
   })

@@ -1,5 +1,5 @@
 /* global window, L -- of the page, in functions that run there */
-// The viewer and the client library, served by the gateway and living from it alone.
+// Tests of the viewer and the client library, which the gateway serves and which use no other server.
 import assert from 'node:assert/strict'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { compose } from '../../loader/couchapp/compose.js'
@@ -14,8 +14,8 @@ import { useGateway } from '../support/gateway/stand.js'
 import { ask } from '../support/gateway/wire.js'
 
 onEachStore('the viewer of the gateway', backend => {
-  const own = useGateway(backend, { fill: made => hang(made, ['steps', 'holes']) })
-  const get = own.ask
+  const fixture = useGateway(backend, { fill: store => hang(store, ['steps', 'holes']) })
+  const get = fixture.ask
   let files
   before(async () => {
     files = (await compose()).find(({ _id }) => _id === '_design/tiles')?._attachments ?? {}
@@ -31,20 +31,20 @@ onEachStore('the viewer of the gateway', backend => {
         continue
       }
       const bytes = Buffer.from(data, 'base64')
-      for (
-        const wanted of ['', 'identity', 'gzip', 'gzip;q=0.5, br;q=0.9', 'br;q=0, gzip', '*', 'gzip;q=0, br;q=0, *;q=0']
-      ) {
+      for (const acceptEncoding of
+        ['', 'identity', 'gzip', 'gzip;q=0.5, br;q=0.9', 'br;q=0, gzip', '*', 'gzip;q=0, br;q=0, *;q=0']) {
         const { status, headers, body } =
-          await get(`/${name}`, { headers: wanted ? { 'accept-encoding': wanted } : {} })
+          await get(`/${name}`, { headers: acceptEncoding ? { 'accept-encoding': acceptEncoding } : {} })
         const coding = headers['content-encoding']
         assert.deepEqual([status, headers['content-type'], headers['content-length']],
           [200, type, `${body.length}`], name)
-        assert.deepEqual(coding ? codings[coding](body) : body, bytes, `${name} ${wanted}`)
-        // pictures are packed as they are
-        if (/^(|identity|.*q=0, br;q=0.*)$/.test(wanted) || type === 'image/png') assert.equal(coding,
-          undefined, `${name} ${wanted}`)
+        assert.deepEqual(coding ? codings[coding](body) : body, bytes, `${name} ${acceptEncoding}`)
+        // PNG is already compressed
+        if (/^(|identity|.*q=0, br;q=0.*)$/.test(acceptEncoding) || type === 'image/png') assert.equal(coding,
+          undefined, `${name} ${acceptEncoding}`)
         else if (bytes.length > 1000) {
-          assert.equal(coding, wanted === 'gzip' || wanted === 'br;q=0, gzip' ? 'gzip' : 'br', `${name} ${wanted}`)
+          assert.equal(coding, acceptEncoding === 'gzip' || acceptEncoding === 'br;q=0, gzip' ? 'gzip' : 'br',
+            `${name} ${acceptEncoding}`)
         }
         assert.match(headers.vary, /accept-encoding/i)
       }
@@ -60,9 +60,9 @@ onEachStore('the viewer of the gateway', backend => {
       assert.match(headers.etag, /^"[^"]+"$/)
       etags.add(headers.etag)
       assert.equal(headers['cache-control'], 'no-cache')
-      for (const known of [headers.etag, `"x", W/${headers.etag}`, '*']) {
-        const again = await get('/viewer.js', { headers: { 'accept-encoding': coding, 'if-none-match': known } })
-        assert.deepEqual([again.status, again.body.length, again.headers.etag], [304, 0, headers.etag])
+      for (const tags of [headers.etag, `"x", W/${headers.etag}`, '*']) {
+        const unchanged = await get('/viewer.js', { headers: { 'accept-encoding': coding, 'if-none-match': tags } })
+        assert.deepEqual([unchanged.status, unchanged.body.length, unchanged.headers.etag], [304, 0, headers.etag])
       }
       const head = await get('/viewer.js', { method: 'HEAD', headers: { 'accept-encoding': coding } })
       assert.deepEqual([head.status, head.headers['content-length'], head.body.length],
@@ -72,10 +72,10 @@ onEachStore('the viewer of the gateway', backend => {
   })
 
   it('may read from the origins that the operator currently names', async () => {
-    const settings = fields => own.store.couch.update('tilecouch', doc => ({ ...doc, ...fields }))
+    const settings = fields => fixture.store.couch.update('tilecouch', doc => ({ ...doc, ...fields }))
     const policy = async (path = '/') => (await get(path)).headers['content-security-policy']
-    const until = wanted => eventually(async () => await policy() === wanted, { what: 'the policy' })
-    const before = (await get('/')).headers.etag
+    const untilPolicyIs = expected => eventually(async () => await policy() === expected, { what: 'the policy' })
+    const etagBefore = (await get('/')).headers.etag
     await settings(
       { base: { url: 'https://{s}.example.org/{z}/{x}/{y}.png' }, gazetteer: 'https://places.example.org/search' }
     )
@@ -83,26 +83,26 @@ onEachStore('the viewer of the gateway', backend => {
       images: ['https://a.example.org', 'https://b.example.org', 'https://c.example.org'],
       requests: ['https://places.example.org']
     }
-    await until(viewerPolicy([], origins))
-    const again = await get('/', { headers: { 'if-none-match': before } })
-    assert.deepEqual([again.status, again.headers['content-security-policy']],
+    await untilPolicyIs(viewerPolicy([], origins))
+    const changed = await get('/', { headers: { 'if-none-match': etagBefore } })
+    assert.deepEqual([changed.status, changed.headers['content-security-policy']],
       [200, viewerPolicy([], origins)], 'a page with another policy is another page')
-    assert.equal((await get('/', { headers: { 'if-none-match': again.headers.etag } })).status, 304)
+    assert.equal((await get('/', { headers: { 'if-none-match': changed.headers.etag } })).status, 304)
     assert.equal(await policy('/index.html'), viewerPolicy([], origins))
     assert.equal(await policy('/viewer.js'), VIEWER_CSP)
     await settings({ base: { url: 'https://other.example.org/{z}/{x}/{y}.png' }, gazetteer: '/search' })
-    await until(viewerPolicy([], { images: ['https://other.example.org'], requests: [] }))
+    await untilPolicyIs(viewerPolicy([], { images: ['https://other.example.org'], requests: [] }))
     await settings({ base: undefined, gazetteer: undefined })
-    await until(VIEWER_CSP)
-    assert.equal((await get('/')).headers.etag, before)
+    await untilPolicyIs(VIEWER_CSP)
+    assert.equal((await get('/')).headers.etag, etagBefore)
   })
 
   it('can be turned off, and so can /db', async () => {
-    const bare = await own.another({ viewer: false, dbAccess: false })
+    const gateway = await fixture.another({ viewer: false, dbAccess: false })
     for (const path of ['/', '/index.html', '/viewer.js', '/layers', '/db', '/db/_all_docs']) {
-      assert.equal((await ask(bare.url, path)).status, 404, path)
+      assert.equal((await ask(gateway.url, path)).status, 404, path)
     }
-    assert.equal((await ask(bare.url, '/steps/3/3/3.png')).status, 200)
+    assert.equal((await ask(gateway.url, '/steps/3/3/3.png')).status, 200)
   })
 
   describe('in a browser', () => {
@@ -119,15 +119,15 @@ onEachStore('the viewer of the gateway', backend => {
     async function open (address, init) {
       const view = await openPage(browser)
       views.push(view)
-      const asked = []
-      view.page.on('request', request => asked.push(request.url()))
+      const urls = []
+      view.page.on('request', request => urls.push(request.url()))
       if (init) await view.page.addInitScript(init)
       await view.page.goto(address)
-      return { page: view.page, asked }
+      return { page: view.page, asked: urls }
     }
 
     it('shows tiles, goes through time, and lists the versions of a tile, all from the gateway', async () => {
-      const { page, asked } = await open(`${own.gateway.url}#holes@${T(1)}/3/0/0`)
+      const { page, asked: urls } = await open(`${fixture.gateway.url}#holes@${T(1)}/3/0/0`)
       await shownAt(page, '1 Jan 2024')
       assert.ok(await drawnTiles(page) > 4)
       await page.getByRole('slider', { name: 'Time' }).focus()
@@ -140,14 +140,14 @@ onEachStore('the viewer of the gateway', backend => {
       await card.getByText('3 versions, times in UTC').waitFor()
       assert.deepEqual(await card.locator('.versions .title').allTextContents(),
         ['3 Jan 2024newest', '2 Jan 2024', '1 Jan 2024'])
-      const { origin } = new URL(own.gateway.url)
-      assert.deepEqual(asked.filter(one => !one.startsWith(origin) && !/^(blob|data):/.test(one)), [])
-      assert.ok(asked.some(one => /\/db\/holes:3:\d:\d.*\/tile\?rev=/.test(one)))
+      const { origin } = new URL(fixture.gateway.url)
+      assert.deepEqual(urls.filter(url => !url.startsWith(origin) && !/^(blob|data):/.test(url)), [])
+      assert.ok(urls.some(url => /\/db\/holes:3:\d:\d.*\/tile\?rev=/.test(url)))
     })
 
     it('lets a page of another origin draw a layer and its history, and follow it', async () => {
       const server = await serveExamples()
-      const base = own.gateway.url.replace(/\/?$/, '/')
+      const base = fixture.gateway.url.replace(/\/?$/, '/')
       server.pages.set('map.html', { html: `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">
         <link rel="stylesheet" href="${base}leaflet.css"><link rel="stylesheet" href="${base}tilecouch.css">
         <div id="map" style="width:700px;height:500px"></div>
@@ -159,18 +159,18 @@ onEachStore('the viewer of the gateway', backend => {
           view.map = L.map('map', { center: [0, 0], zoom: 3 })
           view.layer = L.tileLayer.couch.history(db, { layer: 'steps', live: true, preload: 0 }).addTo(view.map)
         }, [`${base}db`])
-        const shows = expected => page.waitForFunction(([wanted]) => {
-          const shown = Object.entries(/** @type {any} */ (window).see.picture())
-          return shown.length > 5 && shown.every(([key, text]) => text === (wanted[key.split('#')[0]] ?? wanted.other))
+        const waitForTiles = expected => page.waitForFunction(([texts]) => {
+          const drawn = Object.entries(/** @type {any} */ (window).see.picture())
+          return drawn.length > 5 && drawn.every(([key, text]) => text === (texts[key.split('#')[0]] ?? texts.other))
         }, [expected])
-        await shows({ other: '5' })
+        await waitForTiles({ other: '5' })
         await page.waitForFunction(() => performance.getEntriesByType('resource')
           .some(({ name }) => /_changes\?feed=(normal|longpoll)/.test(name)))
-        await own.store.write(await history('steps', { 6: [[3, 3, 3]] }))
-        await shows({ other: '5', '3/3/3': '6' })
+        await fixture.store.write(await history('steps', { 6: [[3, 3, 3]] }))
+        await waitForTiles({ other: '5', '3/3/3': '6' })
         await page.evaluate(time => { /** @type {any} */ (window).layer.setTime(time) }, T(3))
         const changed = layers.steps.steps[1].map(([z, x, y]) => [`${z}/${x}/${y}`, stepAt('steps', 3, z, x, y)])
-        await shows(Object.fromEntries([['other', '1'], ...changed]))
+        await waitForTiles(Object.fromEntries([['other', '1'], ...changed]))
       } finally {
         await server.close()
       }

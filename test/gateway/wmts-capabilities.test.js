@@ -1,4 +1,5 @@
-// The capabilities against the schema of the standard, and what they say about layers, in Web Mercator and other grids.
+// Tests of the WMTS capabilities: they follow the schema of the standard, and describe layers in Web Mercator and other
+// grids.
 import assert from 'node:assert/strict'
 import { dangling, violations } from './wmts/schema.js'
 import { CAPABILITIES, capabilitiesOf, layerOf, layers, layersOf, limitsOf, others, refusalOf, startService, times,
@@ -21,7 +22,7 @@ describe('the WMTS capabilities', () => {
     document = parseXml(text)
     byName = name => layerOf(document, name)
   })
-  after(() => Promise.all(running.splice(0).map(one => one.close())))
+  after(() => Promise.all(running.splice(0).map(instance => instance.close())))
 
   it('follow the schema: elements, order, number, attributes, values', () => {
     assert.deepEqual(violations(document), [])
@@ -46,8 +47,8 @@ describe('the WMTS capabilities', () => {
       'a corner with a comma': [/<TopLeftCorner>(\S+) /, '<TopLeftCorner>$1,'],
       'text between elements': [/<Contents>/, '$&layers']
     }
-    for (const [what, [pattern, replacement]] of Object.entries(mistakes)) {
-      it(what, () => {
+    for (const [mistake, [pattern, replacement]] of Object.entries(mistakes)) {
+      it(mistake, () => {
         const changed = text.replace(pattern, replacement)
         assert.notEqual(changed, text)
         assert.notDeepEqual(violations(parseXml(changed)), [])
@@ -86,11 +87,11 @@ describe('the WMTS capabilities', () => {
     const operations = all(document, 'ows:Operation')
       .map(operation => [operation.attributes.name, ...all(operation, 'ows:Get')
         .map(get => [textOf(get, 'ows:Constraint', 'ows:AllowedValues', 'ows:Value'), get.attributes['xlink:href']])])
-    const rest = `${service.url}wmts/1.0.0/WMTSCapabilities.xml`
+    const restUrl = `${service.url}wmts/1.0.0/WMTSCapabilities.xml`
     const kvp = ['KVP', `${service.url}wmts?`]
     assert.deepEqual(operations,
-      [['GetCapabilities', ['RESTful', rest], kvp], ['GetTile', ['RESTful', `${service.url}wmts/`], kvp]])
-    assert.equal(childrenOf(document, 'ServiceMetadataURL')[0].attributes['xlink:href'], rest)
+      [['GetCapabilities', ['RESTful', restUrl], kvp], ['GetTile', ['RESTful', `${service.url}wmts/`], kvp]])
+    assert.equal(childrenOf(document, 'ServiceMetadataURL')[0].attributes['xlink:href'], restUrl)
   })
 
   it('have the title, abstract, attribution and format of each layer', () => {
@@ -121,7 +122,7 @@ describe('the WMTS capabilities', () => {
     assert.deepEqual(all(byName('pacific'), 'TileMatrixLimits').map(limit => +textOf(limit, 'MaxTileCol')),
       [0, 1, 3, 7, 15, 31, 63])
 
-    // what is offered is answered, and nothing beside it
+    // the WMTS serves the tiles within the limits, and no others
     for (const [z, minRow, maxRow, minCol, maxCol] of limits) {
       const status = async (row, column) =>
         (await service.get(`/alps/default/GoogleMapsCompatible_Level12/${z}/${row}/${column}.jpg`)).status
@@ -169,17 +170,18 @@ describe('the WMTS capabilities', () => {
   })
 
   it('list the newest thousand of many times', async () => {
-    const many = Array.from({ length: 1500 },
+    const manyTimes = Array.from({ length: 1500 },
       (_, index) => new Date(Date.UTC(2020, 0, 1, index, index % 2)).toISOString().replace('.000', ''))
-    const root = await read({ layers: { osm: layers.osm }, times: { osm: many } })
-    assert.deepEqual(all(root, 'Value').map(({ text: value }) => value), many.slice(-1000))
+    const root = await read({ layers: { osm: layers.osm }, times: { osm: manyTimes } })
+    assert.deepEqual(all(root, 'Value').map(({ text: value }) => value), manyTimes.slice(-1000))
   })
 
   it('have the scales of the standard, in a set for each size of tiles and each deepest zoom', () => {
     const sets = childrenOf(childrenOf(document, 'Contents')[0], 'TileMatrixSet')
-    const known = ['urn:ogc:def:wkss:OGC:1.0:GoogleMapsCompatible']
-    const expected = [['GoogleMapsCompatible_Level6', known, 256, 6], ['GoogleMapsCompatible_Level12', known, 256, 12],
-      ['GoogleMapsCompatible_Level19', known, 256, 19], ['GoogleMapsCompatible_512_Level14', [], 512, 14]]
+    const scaleSets = ['urn:ogc:def:wkss:OGC:1.0:GoogleMapsCompatible']
+    const expected = [['GoogleMapsCompatible_Level6', scaleSets, 256, 6],
+      ['GoogleMapsCompatible_Level12', scaleSets, 256, 12], ['GoogleMapsCompatible_Level19', scaleSets, 256, 19],
+      ['GoogleMapsCompatible_512_Level14', [], 512, 14]]
     assert.deepEqual(sets.map(
       set => [textOf(set, 'ows:Identifier'), childrenOf(set, 'WellKnownScaleSet').map(({ text: name }) => name)]
     ), expected.map(([id, scales]) => [id, scales]))
@@ -230,18 +232,18 @@ describe('the WMTS capabilities', () => {
   describe('are cached', () => {
     it('until a layer or its times change', async () => {
       const changing = { layers: { osm: layers.osm }, times: { osm: times.osm } }
-      const own = await start(changing)
+      const changingService = await start(changing)
       const etags = []
-      const look = async () => etags.push((await own.get(CAPABILITIES)).headers.get('etag'))
-      await look()
-      await look()
+      const readEtag = async () => etags.push((await changingService.get(CAPABILITIES)).headers.get('etag'))
+      await readEtag()
+      await readEtag()
       changing.times.osm = [...times.osm, '2025-01-01T00:00:00Z']
-      await look()
+      await readEtag()
       changing.layers.osm = { ...layers.osm, name: 'Roads' }
-      await look()
+      await readEtag()
       Object.assign(changing.layers, { alps: layers.alps })
       Object.assign(changing.times, { alps: [] })
-      await look()
+      await readEtag()
       assert.equal(etags[0], etags[1])
       assert.equal(new Set(etags).size, 4)
     })
@@ -271,7 +273,7 @@ describe('the WMTS capabilities', () => {
 
 describe('the WMTS capabilities of layers in other grids', () => {
   let grids
-  after(() => Promise.all(running.splice(0).map(one => one.close())))
+  after(() => Promise.all(running.splice(0).map(instance => instance.close())))
   const setOf = name => childrenOf(childrenOf(grids, 'Contents')[0], 'TileMatrixSet')
     .find(set => textOf(set, 'ows:Identifier').startsWith(name)) ?? assert.fail(`no set ${name}`)
   const corners = node => [childrenOf(node, 'ows:BoundingBox')[0].attributes.crs,
@@ -339,10 +341,11 @@ describe('the WMTS capabilities of layers in other grids', () => {
   })
 
   it('give different ids to different sets of the same name', async () => {
-    const other = { ...town, tileMatrices: town.tileMatrices.slice(0, 1) }
-    const given =
-      { a: { layer: 'a', grid: town }, b: { layer: 'b', grid: other }, c: { layer: 'c', grid: structuredClone(town) } }
-    const root = await read({ layers: given, times: { a: [], b: [], c: [] } })
+    const shorterGrid = { ...town, tileMatrices: town.tileMatrices.slice(0, 1) }
+    const layersByName =
+      { a: { layer: 'a', grid: town }, b: { layer: 'b', grid: shorterGrid },
+        c: { layer: 'c', grid: structuredClone(town) } }
+    const root = await read({ layers: layersByName, times: { a: [], b: [], c: [] } })
     const [a, b, c] = layersOf(root).map(layer => textOf(layer, 'TileMatrixSetLink', 'TileMatrixSet'))
     assert.notEqual(a, b)
     assert.equal(a, c)

@@ -1,4 +1,4 @@
-// The programs people use, on a real gateway: OWSLib and GDAL. Leaflet is tried in test/client.
+// Tests of the WMTS with real clients, OWSLib and GDAL. The tests in test/client use Leaflet.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
@@ -19,7 +19,7 @@ onEachStore('clients of the WMTS', backend => {
   let world, store, gateway
 
   before(async () => {
-    world = await startWorld(await backend.database(), owslib() ? OTHERS : {}) // OWSLib alone reads other grids
+    world = await startWorld(await backend.database(), owslib() ? OTHERS : {}) // only OWSLib reads other grids
     ;({ store, gateway } = world)
   })
   after(() => world?.close())
@@ -111,9 +111,9 @@ print(json.dumps(out))
       const python = owslib() ?? skip(this, 'OWSLib is not installed: set OWSLIB_PYTHON to a python that has it')
       const { stdout } = await run(python, ['-c', SCRIPT, base()])
       const md5 = async (...tile) => (await import('node:crypto')).hash('md5', await colored(color(...tile)))
-      for (const [name, found] of Object.entries(JSON.parse(stdout))) {
-        const { refused, ...rest } = found
-        assert.deepEqual(rest, {
+      for (const [name, results] of Object.entries(JSON.parse(stdout))) {
+        const { refused, ...answers } = results
+        assert.deepEqual(answers, {
           title: 'The world',
           bbox: [-180, -85.0511287798066, 180, 85.0511287798066],
           formats: ['image/png'],
@@ -170,9 +170,9 @@ print(json.dumps(out))
           ...await md5(16, 7, 3)],
         degrees: [crs('OGC:1.3:CRS84'), [-180, 90], 8, 4, 256, [-180, -90, 180, 90], ...await md5(3, 6, 3)]
       }
-      const found = JSON.parse(stdout)
+      const results = JSON.parse(stdout)
       for (const way of ['kvp', 'rest']) for (const layer of Object.keys(expected)) {
-        assert.deepEqual(found[`${way} ${layer}`], expected[layer], `${way} ${layer}`)
+        assert.deepEqual(results[`${way} ${layer}`], expected[layer], `${way} ${layer}`)
       }
     })
   })
@@ -205,30 +205,30 @@ print(json.dumps(out))
       assert.ok(Math.abs(corner[0] + 20037508.34) < 1 && Math.abs(corner[1] - 20037508.34) < 1, `${corner}`)
       const file = path.join(folder.dir, 'world.png')
       await tool('gdal_translate', '-q', '-of', 'PNG', source, file)
-      const { width, height, at } = await pixels(file)
+      const { width, height, at: colorAt } = await pixels(file)
       assert.deepEqual([width, height], [1024, 1024])
       for (let x = 0; x < 4; x++) for (let y = 0; y < 4; y++) {
-        assert.deepEqual(at(256 * x + 100, 256 * y + 100), color(2, x, y), `2/${x}/${y}`)
+        assert.deepEqual(colorAt(256 * x + 100, 256 * y + 100), color(2, x, y), `2/${x}/${y}`)
       }
     })
 
     it('reads another zoom, and another time with the description of docs/gis.md', async () => {
       const file = path.join(folder.dir, 'one.png')
       await tool('gdal_translate', '-q', '-of', 'PNG', `WMTS:${capabilities()},layer=world,zoom_level=1`, file)
-      const one = await pixels(file)
-      assert.deepEqual([one.width, one.at(300, 100)], [512, color(1, 1, 0)])
+      const overview = await pixels(file)
+      assert.deepEqual([overview.width, overview.at(300, 100)], [512, color(1, 1, 0)])
 
       const manual = await readFile(new URL('docs/gis.md', root), 'utf8')
       const [description] = /<GDAL_WMS>[^]*<\/GDAL_WMS>/.exec(manual) ??
         assert.fail('docs/gis.md describes tiles to GDAL')
-      const own = description.replace('http://localhost:5984/tiles/_design/tiles/_rewrite/osm@',
+      const localDescription = description.replace('http://localhost:5984/tiles/_design/tiles/_rewrite/osm@',
         `${store.url}/_design/tiles/_rewrite/world@`).replace('<TileLevel>8<', '<TileLevel>2<')
-      assert.ok(own.includes('world@2023') && own.includes('>2<'))
-      folder.write({ 'then.xml': own })
-      const then = path.join(folder.dir, 'then.png')
+      assert.ok(localDescription.includes('world@2023') && localDescription.includes('>2<'))
+      folder.write({ 'then.xml': localDescription })
+      const pastPicture = path.join(folder.dir, 'then.png')
       await tool('gdal_translate', '-q', '-of', 'PNG', '-b', '1', '-b',
-        '2', '-b', '3', path.join(folder.dir, 'then.xml'), then)
-      assert.deepEqual((await pixels(then)).at(800, 300), color(2, 3, 1, 2023))
+        '2', '-b', '3', path.join(folder.dir, 'then.xml'), pastPicture)
+      assert.deepEqual((await pixels(pastPicture)).at(800, 300), color(2, 3, 1, 2023))
     })
   })
 })

@@ -1,5 +1,5 @@
-// The answers of the WMTS against the schemas that the OGC publishes, which are not part of this repository. The tests
-// beside this one check the same with rules of our own, in wmts/schema.js.
+// Tests the answers of the WMTS with the schemas of the OGC, which are not part of this repository. The other tests of
+// the WMTS use the rules in wmts/schema.js instead.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import path from 'node:path'
@@ -10,7 +10,7 @@ import { layers, others, startService, times } from './wmts/service.js'
 
 const run = promisify(execFile)
 
-// the schemas name each other by their addresses: no request leaves this machine
+// the schemas include each other by URL; the resolver reads local files, so no request leaves this machine
 const VALIDATE = `
 import os, sys
 from lxml import etree
@@ -53,11 +53,11 @@ describe('the schemas of the OGC', () => {
       skip(this, 'the schemas of the OGC are not here: set OGC_SCHEMAS to a folder that has wmts/1.0 and ows/1.1.0')
     python = owslib() ??
       skip(this, 'OWSLib is not installed, whose XML library validates: set OWSLIB_PYTHON to a python that has it')
-    const many =
+    const hourlyTimes =
       Array.from({ length: 150 }, (_, index) => new Date(Date.UTC(2020, 0, 1, index)).toISOString().replace('.000', ''))
     service = await startService(
       { layers: { ...layers, ...others, many: { layer: 'many' } }, times: {
-        ...times, ...Object.fromEntries(Object.keys(others).map(name => [name, many])), many
+        ...times, ...Object.fromEntries(Object.keys(others).map(name => [name, hourlyTimes])), many: hourlyTimes
       } }
     )
   })
@@ -74,7 +74,7 @@ describe('the schemas of the OGC', () => {
   }
 
   it('accept the capabilities and exceptions of the gateway', async () => {
-    const found = await validate({
+    const verdicts = await validate({
       now: '/1.0.0/WMTSCapabilities.xml',
       kvp: '?SERVICE=WMTS&REQUEST=GetCapabilities',
       then: '@2023/1.0.0/WMTSCapabilities.xml',
@@ -84,7 +84,7 @@ describe('the schemas of the OGC', () => {
       operation: '?SERVICE=WMTS&REQUEST=GetFeatureInfo',
       versions: '?SERVICE=WMTS&REQUEST=GetCapabilities&ACCEPTVERSIONS=9'
     })
-    assert.deepEqual(found,
+    assert.deepEqual(verdicts,
       ['now', 'kvp', 'then', 'parameter', 'time', 'place', 'operation', 'versions'].map(name => `${name}.xml valid`))
   })
 

@@ -1,4 +1,5 @@
-// The times of the WMTS: capabilities as of a time, and regular series. Tiles as of a time are in wmts.test.js.
+// Tests of the times of the WMTS: capabilities as of a time, and regular series of times. Tiles as of a time are
+// in wmts.test.js.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { withSeries } from '../../server/gateway/wmts/times.js'
@@ -16,32 +17,32 @@ describe('the times of the WMTS', () => {
   afterEach(() => assert.deepEqual(service.thrown, [], 'every error is a report'))
 
   describe('of the capabilities', () => {
-    const at = path => capabilitiesOf(service, path)
+    const capabilitiesAt = path => capabilitiesOf(service, path)
     const defaultOf = (root, name) => all(layerOf(root, name), 'Default').map(({ text: value }) => value)
 
     it('have the newest listed time up to theirs as the default of each layer', async () => {
-      const root = await at(`@2023${CAPABILITIES}`)
+      const root = await capabilitiesAt(`@2023${CAPABILITIES}`)
       assert.deepEqual(['osm', 'alps', 'roads'].map(name => defaultOf(root, name)),
         [['2023-06-01T00:00:00Z'], ['2020-01-01T00:00:00Z'], []])
       assert.deepEqual(all(layerOf(root, 'osm'), 'Value').map(({ text: value }) => value),
         times.osm, 'the list is whole')
-      assert.deepEqual(defaultOf(await at(`@2024-03${CAPABILITIES}`), 'osm'), ['2024-03-01T00:00:00Z'])
-      assert.deepEqual(defaultOf(await at(`@2024-02${CAPABILITIES}`), 'osm'), ['2023-06-01T00:00:00Z'])
+      assert.deepEqual(defaultOf(await capabilitiesAt(`@2024-03${CAPABILITIES}`), 'osm'), ['2024-03-01T00:00:00Z'])
+      assert.deepEqual(defaultOf(await capabilitiesAt(`@2024-02${CAPABILITIES}`), 'osm'), ['2023-06-01T00:00:00Z'])
     })
 
     it('have their own time as the default when a layer has no time before it', async () => {
-      assert.deepEqual(defaultOf(await at(`@2022${CAPABILITIES}`), 'osm'), ['2022-12-31T23:59:59Z'])
+      assert.deepEqual(defaultOf(await capabilitiesAt(`@2022${CAPABILITIES}`), 'osm'), ['2022-12-31T23:59:59Z'])
     })
 
     it('link only to addresses of their time', async () => {
-      const root = await at(`@2023${CAPABILITIES}`)
-      const own = `${service.url}wmts@2023-12-31T23:59:59Z`
+      const root = await capabilitiesAt(`@2023${CAPABILITIES}`)
+      const base = `${service.url}wmts@2023-12-31T23:59:59Z`
       const links =
         [...all(root, 'ows:Get'), ...all(root, 'ServiceMetadataURL')].map(({ attributes }) => attributes['xlink:href'])
       const templates = all(root, 'ResourceURL').map(({ attributes }) => attributes.template)
       assert.equal(links.length + templates.length, 9)
-      for (const link of [...links, ...templates]) assert.ok(link.startsWith(`${own}/`) || link === `${own}?`, link)
-      // the address of a tile in which {Time} was left as it is
+      for (const link of [...links, ...templates]) assert.ok(link.startsWith(`${base}/`) || link === `${base}?`, link)
+      // an address of a tile that still contains {Time}
       const address =
         templates[0].replace('{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}', 'GoogleMapsCompatible/10/412/300')
       assert.equal((await (await fetch(address)).json()).time, '2023-12-31T23:59:59Z')
@@ -77,12 +78,12 @@ describe('the times of the WMTS', () => {
   })
 
   describe('in a list', () => {
-    const valuesOf = async many => {
-      const own = await startService({ layers: { osm: layers.osm }, times: { osm: many } })
+    const valuesOf = async listed => {
+      const listService = await startService({ layers: { osm: layers.osm }, times: { osm: listed } })
       try {
-        return all(await capabilitiesOf(own), 'Value').map(({ text }) => text)
+        return all(await capabilitiesOf(listService), 'Value').map(({ text }) => text)
       } finally {
-        await own.close()
+        await listService.close()
       }
     }
 
@@ -131,20 +132,20 @@ describe('the times of the WMTS', () => {
         { numRuns: 500 })
     })
 
-    /** As programs do: one step after the other. */
+    /** Expands a period into its times, as client programs do. */
     function expand (entry) {
       const [start, end, step] = entry.split('/')
       if (!end) return [start]
       const [, , count, unit] = /^P(T?)(\d+)([YMDHS])$/.exec(step) ?? assert.fail(step)
       const isClock = step.startsWith('PT')
-      const found = []
+      const expanded = []
       for (const date = new Date(start); date <= new Date(end);) {
-        found.push(date.toISOString().replace('.000', ''))
+        expanded.push(date.toISOString().replace('.000', ''))
         if (unit === 'Y') date.setUTCFullYear(date.getUTCFullYear() + +count)
         else if (unit === 'M' && !isClock) date.setUTCMonth(date.getUTCMonth() + +count)
         else date.setTime(date.getTime() + +count * { D: 86400000, H: 3600000, M: 60000, S: 1000 }[unit])
       }
-      return found
+      return expanded
     }
   })
 })

@@ -1,4 +1,4 @@
-// GetTile by KVP and by address, and what is said about one that is wrong.
+// Tests of the WMTS operation GetTile, by KVP and by address, and of the exceptions for invalid requests.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { TilecouchError } from '../../core/errors.js'
@@ -22,7 +22,7 @@ const roads = { ...asked, layer: 'roads', ext: 'pbf' }
 const pacific = { ...asked, layer: 'pacific', z: 5, y: 15 }
 const swiss = { kind: 'tile', layer: 'swiss', z: 20, x: 100, y: 60, ext: 'png' }
 
-/** What follows the layer, the style and the time in an address of a tile. */
+/** The part of a tile address after the layer, the style and the time. */
 const TAIL = 'GoogleMapsCompatible/10/412/300.png'
 const PERIOD = '2020-01-01T00:00:00Z/2024-01-01T00:00:00Z/P1Y'
 const ofYear = year => ({ ...asked, time: `${year}-12-31T23:59:59Z` })
@@ -69,7 +69,7 @@ const accepted = {
   'as of the last second of a date, a partial time or a timestamp': [
     atTime('2024', '2024-12-31T23:59:59Z'), atTime('2024-02', '2024-02-29T23:59:59Z'),
     atTime('2024-03-01T12:00Z', '2024-03-01T12:00:59Z'), atTime('2024-03-01T12:00:00Z', '2024-03-01T12:00:00Z'),
-    atTime('2024-03-01T12:00:00.000Z', '2024-03-01T12:00:00Z'), // as JavaScript clients write it
+    atTime('2024-03-01T12:00:00.000Z', '2024-03-01T12:00:00Z'), // the format of JavaScript clients
     atTime('2024-03-01T12:00:00+01:00', '2024-03-01T11:00:00Z')
   ],
   'as of the end of a period, as programs send entries of the list': [
@@ -86,7 +86,7 @@ const accepted = {
   ]
 }
 
-/** The same of layers in other grids. @type {Record<string, any[][]>} */
+/** Requests for tiles of layers in other grids. @type {Record<string, any[][]>} */
 const acceptedInGrids = {
   'by the matrix of the set': [
     [kvp(SWISS), swiss], [kvp({ ...SWISS, TILEMATRIXSET: 'LV95' }), swiss],
@@ -101,8 +101,8 @@ const acceptedInGrids = {
 const INVALID = 'InvalidParameterValue'
 const OUTSIDE = 'TileOutOfRange'
 
-/** The same parameters with one other value each, and the exception. */
-const each = (parameters, name, values, ...exception) =>
+/** Requests with different values of one parameter, which get the same exception. */
+const variants = (parameters, name, values, ...exception) =>
   values.map(value => [kvp({ ...parameters, [name]: value }), 400, ...exception])
 
 /**
@@ -116,42 +116,42 @@ const refused = {
       TILEMATRIXSET: 'TileMatrixSet', TILEMATRIX: 'TileMatrix', TILEROW: 'TileRow', TILECOL: 'TileCol'
     }).flatMap(([name, locator]) => [
       [kvp(Object.entries(TILE).filter(([key]) => key !== name)), 400, 'MissingParameterValue', locator],
-      ...each(TILE, name, [''], 'MissingParameterValue', locator)
+      ...variants(TILE, name, [''], 'MissingParameterValue', locator)
     ]),
     ['', 400, 'MissingParameterValue', 'service'],
     ["?request~GetCapabilities!service~!'WMTS'version~'1.0.0'", 400, 'MissingParameterValue', 'service']
   ],
-  'an invalid SERVICE': each(TILE, 'SERVICE', ['WMS', 'BOGUS', 'WMTS ', '../WMTS'], INVALID, 'service'),
+  'an invalid SERVICE': variants(TILE, 'SERVICE', ['WMS', 'BOGUS', 'WMTS ', '../WMTS'], INVALID, 'service'),
   'an invalid REQUEST':
-    each(TILE, 'REQUEST', ['GetBOGUS', 'getcapabilities ', 'GetMap', 'constructor'], INVALID, 'request'),
-  'an invalid VERSION': each(TILE, 'VERSION', ['1.1.0', '1.0', '1.0.0.0', '0'], INVALID, 'version'),
-  'an invalid LAYER': each(TILE, 'LAYER', ['nothere', 'OSM', 'layer', 'edition', '../osm', 'osm@2024', 'osm,alps',
+    variants(TILE, 'REQUEST', ['GetBOGUS', 'getcapabilities ', 'GetMap', 'constructor'], INVALID, 'request'),
+  'an invalid VERSION': variants(TILE, 'VERSION', ['1.1.0', '1.0', '1.0.0.0', '0'], INVALID, 'version'),
+  'an invalid LAYER': variants(TILE, 'LAYER', ['nothere', 'OSM', 'layer', 'edition', '../osm', 'osm@2024', 'osm,alps',
     'osm:10:300:412', '_design', '__proto__', 'a'.repeat(100), '<script>', '\u0000osm'], INVALID, 'Layer'),
-  'an invalid STYLE': each(TILE, 'STYLE', ['night', 'Default ', '../default'], INVALID, 'Style'),
+  'an invalid STYLE': variants(TILE, 'STYLE', ['night', 'Default ', '../default'], INVALID, 'Style'),
   'an invalid FORMAT': [
-    ...each(TILE, 'FORMAT', ['image/jpeg', 'png', 'image/*', 'text/html', 'image/png\r\nSet-Cookie: a=b'],
+    ...variants(TILE, 'FORMAT', ['image/jpeg', 'png', 'image/*', 'text/html', 'image/png\r\nSet-Cookie: a=b'],
       INVALID, 'Format'),
-    ...each(ALPS, 'FORMAT', ['image/png'], INVALID, 'Format')
+    ...variants(ALPS, 'FORMAT', ['image/png'], INVALID, 'Format')
   ],
   'an invalid TILEMATRIXSET': [
-    ...each(TILE, 'TILEMATRIXSET', ['EPSG:4326', 'googlemapscompatible', 'GoogleMapsCompatible_512',
+    ...variants(TILE, 'TILEMATRIXSET', ['EPSG:4326', 'googlemapscompatible', 'GoogleMapsCompatible_512',
       'GoogleMapsCompatible_Level18', '../..'], INVALID, 'TileMatrixSet'),
-    ...each(ROADS, 'TILEMATRIXSET', ['GoogleMapsCompatible'], INVALID, 'TileMatrixSet')
+    ...variants(ROADS, 'TILEMATRIXSET', ['GoogleMapsCompatible'], INVALID, 'TileMatrixSet')
   ],
   'an invalid TILEMATRIX': [
-    ...each(TILE, 'TILEMATRIX', ['20', '-1', '010', '1e1', '10.0', 'ten', '99999999999999999999', '٣'],
+    ...variants(TILE, 'TILEMATRIX', ['20', '-1', '010', '1e1', '10.0', 'ten', '99999999999999999999', '٣'],
       INVALID, 'TileMatrix'),
-    ...each(ALPS, 'TILEMATRIX', ['13'], INVALID, 'TileMatrix')
+    ...variants(ALPS, 'TILEMATRIX', ['13'], INVALID, 'TileMatrix')
   ],
   'an invalid TILEROW or TILECOL': [
-    ...each(TILE, 'TILEROW', ['1.5', '1e2', '0x10', '0412', ' 412', '412/..', 'NaN', '٣'], INVALID, 'TileRow'),
-    ...each(TILE, 'TILECOL', ['1.5', 'Infinity', '+1', '%33', '300;'], INVALID, 'TileCol')
+    ...variants(TILE, 'TILEROW', ['1.5', '1e2', '0x10', '0412', ' 412', '412/..', 'NaN', '٣'], INVALID, 'TileRow'),
+    ...variants(TILE, 'TILECOL', ['1.5', 'Infinity', '+1', '%33', '300;'], INVALID, 'TileCol')
   ],
   'a tile outside the matrix': [['TILEROW', 'TileRow'], ['TILECOL', 'TileCol']].flatMap(([name, locator]) =>
-    each(TILE, name, ['-1', '1024', '99999999999', '999999999999999'], OUTSIDE, locator)),
+    variants(TILE, name, ['-1', '1024', '99999999999', '999999999999999'], OUTSIDE, locator)),
   'a tile outside the bounds and zooms of the layer': [
-    ...each(ALPS, 'TILECOL', ['136'], OUTSIDE, 'TileCol'), ...each(ALPS, 'TILEROW', ['0'], OUTSIDE, 'TileRow'),
-    ...each({ ...ALPS, TILEROW: '2', TILECOL: '4' }, 'TILEMATRIX', ['3'], OUTSIDE, 'TileMatrix')
+    ...variants(ALPS, 'TILECOL', ['136'], OUTSIDE, 'TileCol'), ...variants(ALPS, 'TILEROW', ['0'], OUTSIDE, 'TileRow'),
+    ...variants({ ...ALPS, TILEROW: '2', TILECOL: '4' }, 'TILEMATRIX', ['3'], OUTSIDE, 'TileMatrix')
   ],
   'GetFeatureInfo, which is not supported':
     [[kvp({ ...TILE, REQUEST: 'GetFeatureInfo' }), 501, 'OperationNotSupported', 'GetFeatureInfo']],
@@ -181,21 +181,22 @@ const refused = {
     '/osm', '/1.0.0/', '/1.1.0/WMTSCapabilities.xml', '/WMTSCapabilities.xml', '/1.0.0/wmtscapabilities.xml',
     `/${'a/'.repeat(200)}`, '/osm/default/GoogleMapsCompatible/10/412/300/5/5.png'
   ].map(path => [path, 404, 'NoApplicableCode', undefined]),
-  'any other time': each(TILE, 'TIME', ['yesterday', '2024-02-30', '2024/2020', '2020,2024', '2020/2024/P',
+  'any other time': variants(TILE, 'TIME', ['yesterday', '2024-02-30', '2024/2020', '2020,2024', '2020/2024/P',
     '2020/2024/P1X', '2020/2024/P1D/P1D', '2020/', '/2024', '../../etc/passwd', '2024-03-01/..', '2024\u0000', '٢٠٢٤',
     '20240301', '1709251200', ' 2024', '2024-03-01T25:00', 'x'.repeat(5000)], INVALID, 'Time')
 }
 
 const refusedInGrids = {
   'a matrix that is not of the set or the layer': [
-    ...each(SWISS, 'TILEMATRIXSET', ['GoogleMapsCompatible', 'LV95_Level21'], INVALID, 'TileMatrixSet'),
-    ...each(SWISS, 'TILEMATRIX', ['21', '29', '020'], INVALID, 'TileMatrix'),
-    ...each({ ...SWISS, TILEROW: '0', TILECOL: '0' }, 'TILEMATRIX', ['13'], OUTSIDE, 'TileMatrix'),
-    ...each(TOWN, 'TILEMATRIX', ['3', 't2', 'T1', 'constructor'], INVALID, 'TileMatrix')
+    ...variants(SWISS, 'TILEMATRIXSET', ['GoogleMapsCompatible', 'LV95_Level21'], INVALID, 'TileMatrixSet'),
+    ...variants(SWISS, 'TILEMATRIX', ['21', '29', '020'], INVALID, 'TileMatrix'),
+    ...variants({ ...SWISS, TILEROW: '0', TILECOL: '0' }, 'TILEMATRIX', ['13'], OUTSIDE, 'TileMatrix'),
+    ...variants(TOWN, 'TILEMATRIX', ['3', 't2', 'T1', 'constructor'], INVALID, 'TileMatrix')
   ],
   'a tile outside the matrix or the layer': [
-    ...each(SWISS, 'TILEROW', ['125'], OUTSIDE, 'TileRow'), ...each(SWISS, 'TILEROW', ['x'], INVALID, 'TileRow'),
-    ...each(SWISS, 'TILECOL', ['188', '-1', '0'], OUTSIDE, 'TileCol'),
+    ...variants(SWISS, 'TILEROW', ['125'], OUTSIDE, 'TileRow'),
+    ...variants(SWISS, 'TILEROW', ['x'], INVALID, 'TileRow'),
+    ...variants(SWISS, 'TILECOL', ['188', '-1', '0'], OUTSIDE, 'TileCol'),
     ['/town/default/Town/t0/2/0.png', 404, OUTSIDE, 'TileRow'],
     ['/degrees/default/WorldCRS84Quad/0/1/0.png', 404, OUTSIDE, 'TileRow']
   ]

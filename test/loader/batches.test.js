@@ -1,4 +1,4 @@
-// How a load writes: which documents it reads before a batch of tiles, and how large its batches are.
+// How a load writes batches of tiles: the documents that it reads before a batch, and the size of its batches.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { random as seeded } from '../../bench/tiles.js'
@@ -13,17 +13,17 @@ describe('a batch of new tiles', () => {
     await fc.assert(fc.asyncProperty(fc.uniqueArray(fc.nat(200), { minLength: 2, maxLength: 8 }), async rows => {
       let range
       const couch = {
-        page: async asked => { range = asked; return [] },
+        page: async query => { range = query; return [] },
         ranges: async ranges => ranges.map(() => [])
       }
       const send = async docs => docs.map(({ _id }) => ({ id: _id, ok: true, rev: '1-a' }))
-      const done = []
+      const outcomes = []
       const tiles = rows.map(y => (
         { id: tileId('osm', 8, 0,
           y), layer: 'osm', z: 8, x: 0, y, time: T, digest: 'd', type: 'image/png', bytes: Buffer.from('x') }
       ))
-      await new HeadWriter(couch, { stored: T, send, report: (tile, outcome) => done.push(outcome) }).store(tiles)
-      assert.deepEqual(done, tiles.map(tile => decide(tile, null)))
+      await new HeadWriter(couch, { stored: T, send, report: (tile, outcome) => outcomes.push(outcome) }).store(tiles)
+      assert.deepEqual(outcomes, tiles.map(tile => decide(tile, null)))
       for (const y of rows) {
         for (const id of [tileId('osm', 8, 0, y), versionId('osm', 8, 0, y, T)]) {
           assert.ok(compareIds(range.startkey, id) <= 0 && compareIds(id, range.endkey) <= 0, id)
@@ -40,17 +40,18 @@ describe('a head writer', () => {
     id, layer: 'osm', z: 8, x: 0, y: 1, time: AFTER, digest: 'md5-new',
     type: 'image/png', bytes: Buffer.alloc(bytes), attempts: 0
   })
-  const storing = async (bytes, { fields = {}, exists = true, inManifest = true, expectsChanges = true } = {}) => {
-    const asked = []
+  const storeTile = async (bytes, { fields = {}, exists = true, inManifest = true, expectsChanges = true } = {}) => {
+    const reads = []
     const sent = []
     const head = { _id: id, _rev: '1-a', type: 'tile', layer: 'osm', z: 8, x: 0, y: 1, current: true, time: BEFORE }
     const couch = {
       docs: async (ids, { attachments = false, base64 = false } = {}) => {
-        asked.push({ ids, attachments, base64 })
-        if (!exists) return ids.map(own => ({ id: own, doc: null, deleted: false }))
+        reads.push({ ids, attachments, base64 })
+        if (!exists) return ids.map(docId => ({ id: docId, doc: null, deleted: false }))
         const image =
           { content_type: 'image/png', digest: 'md5-old', ...(attachments ? { data: 'b2xk' } : { stub: true }) }
-        return ids.map(own => ({ id: own, doc: { ...head, _attachments: { tile: image }, ...fields }, deleted: false }))
+        return ids.map(docId =>
+          ({ id: docId, doc: { ...head, _attachments: { tile: image }, ...fields }, deleted: false }))
       },
       ranges: async ranges => ranges.map(() => [])
     }
@@ -58,41 +59,41 @@ describe('a head writer', () => {
       sent.push(...docs)
       return docs.map(({ _id }) => ({ id: _id, ok: true, rev: '2-a' }))
     }
-    const done = []
+    const outcomes = []
     await new HeadWriter(
-      couch, { stored: AFTER, send, report: (_, outcome) => done.push(outcome), inManifest, expectsChanges }
+      couch, { stored: AFTER, send, report: (_, outcome) => outcomes.push(outcome), inManifest, expectsChanges }
     ).store([tile(bytes)])
-    return { asked, sent, done }
+    return { asked: reads, sent, done: outcomes }
   }
 
   it('reads the head of a changed tile once, with its bytes, and writes these to the past', async () => {
-    const { asked, sent, done } = await storing(100)
-    assert.deepEqual([asked, done], [[{ ids: [id], attachments: true, base64: true }], ['advance']])
+    const { asked: reads, sent, done: outcomes } = await storeTile(100)
+    assert.deepEqual([reads, outcomes], [[{ ids: [id], attachments: true, base64: true }], ['advance']])
     assert.deepEqual(sent.map(({ _id }) => _id), [versionId('osm', 8, 0, 1, BEFORE), id])
     assert.equal(sent[0]._attachments.tile.data, 'b2xk')
     assert.equal(sent[1]._rev, '1-a')
   })
 
   it('reads heads as bytes instead of base64 when the tiles are large', async () => {
-    assert.deepEqual((await storing(20_000)).asked, [{ ids: [id], attachments: true, base64: false }])
+    assert.deepEqual((await storeTile(20_000)).asked, [{ ids: [id], attachments: true, base64: false }])
   })
 
   it('reads nothing but the head of a tile that is written alone', async () => {
-    const { asked, done } = await storing(100, { exists: false, inManifest: false, expectsChanges: false })
-    assert.deepEqual([asked.flatMap(({ ids }) => ids), done], [[id], ['create']])
+    const { asked: reads, done: outcomes } =
+      await storeTile(100, { exists: false, inManifest: false, expectsChanges: false })
+    assert.deepEqual([reads.flatMap(({ ids }) => ids), outcomes], [[id], ['create']])
   })
 
   it('reads no bytes of a head that is gone', async () => {
-    const { asked, done } =
-      await storing(100, { fields: { _attachments: undefined, gone: true }, expectsChanges: false })
-    assert.deepEqual([asked.filter(({ attachments }) => attachments), done], [[], ['advance']])
+    const { asked: reads, done: outcomes } =
+      await storeTile(100, { fields: { _attachments: undefined, gone: true }, expectsChanges: false })
+    assert.deepEqual([reads.filter(({ attachments }) => attachments), outcomes], [[], ['advance']])
   })
 })
 
 /**
- * A server in numbers: documents a second at a setting. Below its best batch the cost of a request weighs, above it
- * memory;
- * the same for requests in flight.
+ * A simulated server: returns its documents per second at a setting. Smaller batches than the best cost more requests,
+ * and larger ones more memory. The same holds for requests in flight.
  */
 const serverOf = ({ peak, batch, concurrency }) => setting =>
   peak / (1 + 0.25 * Math.log2(setting.batch / batch) ** 2) / (
@@ -111,7 +112,7 @@ function simulate (tuner, rate, { seconds, noise, clock, random, onBatch }) {
   }
 }
 
-/** The best fixed setting there is, found by trying all. */
+/** Returns the documents per second at the best fixed setting. It tries all settings. */
 function bestRate (rate) {
   let best = 0
   for (let concurrency = 1; concurrency <= tunerDefaults.maxConcurrency; concurrency++) {
@@ -129,7 +130,7 @@ const start = options => {
 
 describe('the tuner', () => {
   const servers = [
-    { peak: 2000, batch: 200, concurrency: 4 }, // where it starts
+    { peak: 2000, batch: 200, concurrency: 4 }, // the setting at which the tuner starts
     { peak: 2000, batch: 800, concurrency: 4 },
     { peak: 2000, batch: 60, concurrency: 4 },
     { peak: 2000, batch: 200, concurrency: 1 },
@@ -144,30 +145,31 @@ describe('the tuner', () => {
         `flight${noise ? ', with noise' : ''}`, () => {
         const rate = serverOf(server)
         const best = bestRate(rate)
-        const ends = [1, 2, 3, 4, 5].map(seed => {
+        const shares = [1, 2, 3, 4, 5].map(seed => {
           const { tuner, clock } = start()
           simulate(tuner, rate, { seconds: 300, noise, clock, random: seeded(seed) })
-          // where it stays, trials included
-          const seen = []
+          // the settings at which it stays, including its trials
+          const settings = []
           simulate(tuner, rate,
-            { seconds: 60, noise, clock, random: seeded(seed + 100), onBatch: setting => seen.push(setting) })
-          const documents = seen.reduce((sum, { batch }) => sum + batch, 0)
-          const time = seen.reduce((sum, setting) => sum + setting.batch / rate(setting), 0)
+            { seconds: 60, noise, clock, random: seeded(seed + 100), onBatch: setting => settings.push(setting) })
+          const documents = settings.reduce((sum, { batch }) => sum + batch, 0)
+          const time = settings.reduce((sum, setting) => sum + setting.batch / rate(setting), 0)
           return documents / time / best
         })
-        assert.ok(ends.every(part => part >= 0.95), `${ends.map(part => `${(part * 100).toFixed(1)} %`)} of the best`)
+        assert.ok(shares.every(share => share >= 0.95),
+          `${shares.map(share => `${(share * 100).toFixed(1)} %`)} of the best`)
       })
     }
   }
 
   it('halves the requests in flight after trouble, down to one', () => {
     const { tuner } = start()
-    const seen = [tuner.concurrency]
+    const values = [tuner.concurrency]
     for (let index = 0; index < 4; index++) {
       tuner.trouble()
-      seen.push(tuner.concurrency)
+      values.push(tuner.concurrency)
     }
-    assert.deepEqual(seen, [8, 4, 2, 1, 1])
+    assert.deepEqual(values, [8, 4, 2, 1, 1])
   })
 
   it('returns to a good setting when the trouble is over', () => {
@@ -186,13 +188,13 @@ describe('the tuner', () => {
       const { tuner, clock, random } = start(fixed)
       tuner.seed(100)
       tuner.trouble()
-      const seen = { batch: new Set([tuner.batch]), concurrency: new Set([tuner.concurrency]) }
+      const values = { batch: new Set([tuner.batch]), concurrency: new Set([tuner.concurrency]) }
       simulate(tuner, rate, { seconds: 60, noise: 0.05, clock, random, onBatch: setting => {
-        seen.batch.add(setting.batch); seen.concurrency.add(setting.concurrency)
+        values.batch.add(setting.batch); values.concurrency.add(setting.concurrency)
       } })
       for (const name of ['batch', 'concurrency']) {
-        if (fixed[name]) assert.deepEqual([...seen[name]], [fixed[name]], name)
-        else assert.ok(seen[name].size > 1, `${name} is free`)
+        if (fixed[name]) assert.deepEqual([...values[name]], [fixed[name]], name)
+        else assert.ok(values[name].size > 1, `${name} is free`)
       }
     }
   })

@@ -1,3 +1,4 @@
+// The command line as a whole: help, flags, exit codes, error output, and the files that commands read.
 import assert from 'node:assert/strict'
 import { spawn, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,14 +16,14 @@ import { secretOf } from '../../loader/store/secrets.js'
 import { readKeys } from '../../loader/store/token.js'
 import { loadOptions } from '../../server/gateway/config.js'
 
-/** Runs the command line; opened: how often it opened the embedded store. */
+/** Runs the command line. `opened` counts how often it opened the embedded store. */
 async function run (...argv) {
   let opened = 0
   const openEmbedded = async () => { opened++; throw new Error('no embedded store here') }
   return { ...await runCommand(argv, { openEmbedded }), opened }
 }
 
-/** Runs a command that does this. */
+/** Runs a command with this action. */
 const runAction = action => runCommand(['up'], { more: { up: async () => ({ run: action }) } })
 
 const commands = await allCommands()
@@ -45,7 +46,7 @@ describe('the command line', () => {
   })
 
   it('gives every flag one meaning, to which a command may add details', () => {
-    const known = new Map()
+    const meaningsByFlag = new Map()
     for (const command of commands) {
       const name = command.name()
       for (const { long, short, description, required } of command.options.filter(({ hidden }) => !hidden)) {
@@ -54,9 +55,9 @@ describe('the command line', () => {
         assert.ok(description.startsWith(general), `${long} of ${name}`)
         for (const [flag, meaning] of [[long, `${required ? 'takes a value: ' : ''}${general}`],
           ...(short ? [[short, long]] : [])]) {
-          const before = known.get(flag) ?? { name, meaning }
-          assert.equal(meaning, before.meaning, `${flag} of ${name} and of ${before.name}`)
-          known.set(flag, before)
+          const first = meaningsByFlag.get(flag) ?? { name, meaning }
+          assert.equal(meaning, first.meaning, `${flag} of ${name} and of ${first.name}`)
+          meaningsByFlag.set(flag, first)
         }
       }
     }
@@ -102,21 +103,21 @@ describe('the command line', () => {
     assert.equal(code, 1, 'that of the error')
   })
 
-  for (const found of commands) {
-    const command = found.name()
-    it(`shows examples for ${command} that use only its options`, async () => {
-      const { code, out } = await run(command, '--help')
+  for (const command of commands) {
+    const name = command.name()
+    it(`shows examples for ${name} that use only its options`, async () => {
+      const { code, out } = await run(name, '--help')
       assert.equal(code, 0)
       const examples = out.split(/Examples?:\n/)[1].split('\n')
-        .filter(line => line.includes(`tilecouch ${command} `) || line.endsWith(`tilecouch ${command}`))
+        .filter(line => line.includes(`tilecouch ${name} `) || line.endsWith(`tilecouch ${name}`))
       assert.ok(examples.length > 0)
-      const flags = found.options.flatMap(({ short, long }) => [short, long])
+      const flags = command.options.flatMap(({ short, long }) => [short, long])
       for (const example of examples) {
         for (const [flag] of example.slice(example.indexOf('tilecouch'))
           .split('|')[0].matchAll(/(?<= )--?[a-z][a-z-]*/gi)) assert.ok(flags.includes(flag), `${example}: ${flag}`)
       }
       assert.match(out, /--json/)
-      if (!['mirror', 'token'].includes(command)) assert.match(out, /--db <env\|url>/)
+      if (!['mirror', 'token'].includes(name)) assert.match(out, /--db <env\|url>/)
     })
   }
 
@@ -135,7 +136,7 @@ describe('the command line', () => {
     }
   })
 
-  const bad = {
+  const errorCodes = {
     'load SRC -l Osm': 'BAD_LAYER',
     'load SRC -l osm@2024': 'BAD_LAYER',
     'load SRC -l layer': 'BAD_LAYER',
@@ -170,19 +171,19 @@ describe('the command line', () => {
     'doctor --db http://127.0.0.1:1/tiles --q 0': 'BAD_OPTION',
     'doctor --db http://127.0.0.1:1/tiles --n x': 'BAD_OPTION'
   }
-  for (const [line, wanted] of Object.entries(bad)) {
+  for (const [line, expectedCode] of Object.entries(errorCodes)) {
     it(`refuses: ${line}`, async () => {
       folder.write({ 'a.txt': 'x', 'tiles/0/0/0.png': 'x' })
       const argv = line.split(' ')
         .map(word => word.replace(/^SRC\//, `${folder.dir}/`).replace(/^SRC$/, `${folder.dir}/tiles`))
       const plain = await run(...argv)
       assert.equal(plain.code, 1)
-      assert.match(plain.err, new RegExp(`^tilecouch: .*\\[${wanted}\\]\\n`))
+      assert.match(plain.err, new RegExp(`^tilecouch: .*\\[${expectedCode}\\]\\n`))
       assert.deepEqual([plain.out, plain.opened], ['', 0], 'nothing was begun')
       const json = await run(...argv, '--json')
       assert.equal(json.code, 1)
       const { error, reason } = JSON.parse(json.err)
-      assert.equal(error, wanted)
+      assert.equal(error, expectedCode)
       assert.ok(reason)
       assert.equal(json.out, '', 'standard output is for results')
     })
@@ -190,8 +191,8 @@ describe('the command line', () => {
 
   it('hides the password of a database URL in errors, as text and as JSON', async () => {
     for (const url of ['http://admin:s3cret@127.0.0.1:1/Tiles', 'ftp://admin:s3cret@h/tiles', 'admin:s3cret@h/tiles']) {
-      for (const more of [[], ['--json']]) {
-        const { code, out, err } = await run('info', '--db', url, ...more)
+      for (const flags of [[], ['--json']]) {
+        const { code, out, err } = await run('info', '--db', url, ...flags)
         assert.equal(code, 1)
         assert.ok(!(out + err).includes('s3cret'), err)
       }
@@ -208,27 +209,27 @@ describe('the command line', () => {
   })
 
   const loadedBy = { '--version': [], '--help': [], 'help diff': ['diff'], 'token --help': ['token'] }
-  for (const [line, loaded] of Object.entries(loadedBy)) {
+  for (const [line, expectedNames] of Object.entries(loadedBy)) {
     it(`loads only the code of the command that runs: ${line}`, async () => {
       await finishCommand(line.split(' '), { env: { NODE_V8_COVERAGE: folder.dir } })
       const [report] = readdirSync(folder.dir)
       const { result } = JSON.parse(readFileSync(path.join(folder.dir, report), 'utf8'))
       const isLoaded = file => result.some(({ url }) => url.endsWith(file))
       const names = commands.map(command => command.name())
-      assert.deepEqual(names.filter(name => isLoaded(`/loader/cli/${name}.js`)), loaded)
+      assert.deepEqual(names.filter(name => isLoaded(`/loader/cli/${name}.js`)), expectedNames)
       assert.ok(isLoaded('/loader/cli/program.js'))
       assert.equal(isLoaded('/loader/store/couch.js'), line === 'help diff')
     })
   }
 
   it('leaves no signal listeners behind after a command', async () => {
-    const before = process.listenerCount('SIGINT') + process.listenerCount('SIGTERM')
+    const listenersBefore = process.listenerCount('SIGINT') + process.listenerCount('SIGTERM')
     await run('load', folder.dir, '-l', 'Osm')
-    assert.equal(process.listenerCount('SIGINT') + process.listenerCount('SIGTERM'), before)
+    assert.equal(process.listenerCount('SIGINT') + process.listenerCount('SIGTERM'), listenersBefore)
   })
 })
 
-// Files that are no files, where one of settings, of an area or of a password is expected: nobody waits for them.
+// A pipe, a device or a huge file in place of a small file, such as settings or a password: it is refused at once.
 
 describe('a file that a command reads', () => {
   const folder = useFolder()
@@ -251,9 +252,9 @@ describe('a file that a command reads', () => {
     }
   }
 
-  for (const [what, read] of Object.entries(readers)) {
-    it(`for ${what} is refused when it is a pipe, a device, or too long`, async function () {
-      if (process.platform === 'win32') this.skip() // no pipes with names
+  for (const [kind, read] of Object.entries(readers)) {
+    it(`for ${kind} is refused when it is a pipe, a device, or too long`, async function () {
+      if (process.platform === 'win32') this.skip() // Windows has no named pipes
       for (const [title, make] of Object.entries(harm)) {
         make()
         await assert.rejects(async () => read(), ({ code, message }) => {

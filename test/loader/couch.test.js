@@ -1,3 +1,4 @@
+// Requests to CouchDB and their repetition, database URLs, encoded ids, winning revisions, and ranges of views.
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
@@ -13,7 +14,7 @@ import { RangeReader } from '../../loader/store/ranges.js'
 const fast = { firstDelay: 1, longestDelay: 4, retries: 4 }
 const OK = [200, { ok: true }]
 
-/** Answers that pass: a busy server, one that dies, one that dies while it speaks. */
+/** Temporary faults: a busy server, and connections that end before or during the answer. */
 const troubles = {
   'too many requests': [[429, { error: 'too_many_requests', reason: 'slow down' }], 'COUCHDB_ERROR'],
   'an internal error': [[500, { error: 'internal_server_error', reason: 'badmatch' }], 'COUCHDB_ERROR'],
@@ -35,16 +36,16 @@ describe('requests to CouchDB', () => {
   const server = useServer()
   const couch = options => new Couch(server.url, { ...fast, ...options })
 
-  for (const [what, [answer, code]] of Object.entries(troubles)) {
-    it(`are repeated after ${what}, and succeed`, async () => {
+  for (const [trouble, [answer, code]] of Object.entries(troubles)) {
+    it(`are repeated after ${trouble}, and succeed`, async () => {
       server.answers = [answer, answer, OK]
-      const seen = []
-      assert.deepEqual(await couch({ onRetry: error => seen.push(error.code) }).request({ path: 'x' }), { ok: true })
-      assert.deepEqual(seen, [code, code])
+      const codes = []
+      assert.deepEqual(await couch({ onRetry: error => codes.push(error.code) }).request({ path: 'x' }), { ok: true })
+      assert.deepEqual(codes, [code, code])
       assert.equal(server.requests.length, 3)
     })
 
-    it(`fail when every repetition ends in ${what}`, async () => {
+    it(`fail when every repetition ends in ${trouble}`, async () => {
       server.answers = [answer]
       await assert.rejects(couch({ retries: 2 }).request({ path: 'x' }), { code })
       assert.equal(server.requests.length, 3, 'once, and two repetitions')
@@ -52,19 +53,19 @@ describe('requests to CouchDB', () => {
   }
 
   it('that can be divided are repeated after a refusal, but not after an incomplete answer', async () => {
-    const seen = []
-    const ask = () => couch({ onRetry: ({ details }) => seen.push([details.status, details.isBroken]) })
+    const retries = []
+    const ask = () => couch({ onRetry: ({ details }) => retries.push([details.status, details.isBroken]) })
       .request({ path: 'x', isDivisible: true })
     for (const status of [429, 503]) {
       server.answers = [[status, { error: 'busy', reason: 'slow down' }], OK]
       assert.deepEqual(await ask(), { ok: true })
     }
-    assert.deepEqual(seen, [[429, undefined], [503, undefined]])
+    assert.deepEqual(retries, [[429, undefined], [503, undefined]])
     server.answers = [[503, { error: 'busy', reason: 'slow down' }]]
     await assert.rejects(ask(), ({ code, details }) => code === 'COUCHDB_ERROR' && !details.isBroken)
     server.answers = [[200, '{"ok": tr']]
     await assert.rejects(ask(), ({ code, details }) => code === 'BAD_ANSWER' && details.isBroken === true)
-    assert.equal(seen.length, 2 + fast.retries)
+    assert.equal(retries.length, 2 + fast.retries)
   })
 
   it('for attachments are repeated when the answer is cut off', async () => {
@@ -149,9 +150,9 @@ describe('requests to CouchDB', () => {
 
     const later = new AbortController()
     server.answers = [[503, {}]]
-    const waiting =
+    const slowCouch =
       couch({ firstDelay: 60_000, longestDelay: 60_000, onRetry: () => setImmediate(() => later.abort()) })
-    await assert.rejects(waiting.request({ signal: later.signal }), { code: 'ABORTED' })
+    await assert.rejects(slowCouch.request({ signal: later.signal }), { code: 'ABORTED' })
   })
 
   it('repeat an update after a conflict, and give up when the conflicts do not end', async () => {
@@ -182,17 +183,17 @@ describe('requests to CouchDB', () => {
         { path: 'x', raw: true, parse: () => { throw new Error(echo) } }]) {
         const error = await couch({ retries: 1 }).request(request).catch(caught => caught)
         assert.equal(error.name, 'TilecouchError', inspect(error))
-        for (const shown of [error.message, error.stack, JSON.stringify(error),
+        for (const text of [error.message, error.stack, JSON.stringify(error),
           JSON.stringify(error.details), inspect(error, { depth: 9 })]) {
-          assert.ok(!shown.includes('s3cret') && !shown.includes(btoa('admin:s3cret')), shown)
+          assert.ok(!text.includes('s3cret') && !text.includes(btoa('admin:s3cret')), text)
         }
       }
     }
   })
 
   it('name the address of a server that cannot be reached', async () => {
-    const nobody = new Couch('http://admin:s3cret@127.0.0.1:1/tiles', { ...fast, retries: 0 })
-    await assert.rejects(nobody.request({}), error => {
+    const unreachable = new Couch('http://admin:s3cret@127.0.0.1:1/tiles', { ...fast, retries: 0 })
+    await assert.rejects(unreachable.request({}), error => {
       assert.equal(error.code, 'UNREACHABLE')
       assert.match(error.message, /127\.0\.0\.1:1/)
       assert.ok(!inspect(error, { depth: 9 }).includes('s3cret'))
@@ -202,7 +203,7 @@ describe('requests to CouchDB', () => {
 })
 
 describe('a database URL', () => {
-  useEnvironment('COUCHDB_USER', 'COUCHDB_PASSWORD') // that of the tests must not lend its password
+  useEnvironment('COUCHDB_USER', 'COUCHDB_PASSWORD') // the environment of the tests must not add its password
 
   it('is split into database, server and credentials, and is shown without its password', () => {
     assert.deepEqual(parseDatabaseUrl('http://admin:secret@localhost:5984/tiles'), {
@@ -273,22 +274,22 @@ describe('the winner among the leaves of a document', () => {
       [['2-a', '2-b', '2-c!'], '2-b']
     ]
     const leaf = text => ({ _rev: text.replace('!', ''), ...(text.endsWith('!') && { _deleted: true }) })
-    for (const [leaves, wanted] of golden) {
+    for (const [leaves, expected] of golden) {
       for (const order of [leaves, [...leaves].reverse()]) {
-        assert.deepEqual(winnerOf(order.map(leaf)), wanted && leaf(wanted), String(order))
+        assert.deepEqual(winnerOf(order.map(leaf)), expected && leaf(expected), String(order))
       }
     }
     assert.equal(winnerOf(), undefined)
   })
 })
 
-// A store whose shards are read one after the other, as those of a cluster are: what a listing must make of it.
+// Listings of a store whose shards are read one after the other, as in a cluster.
 
 const [T0, T1, T2] = ['2000-01-01T00:00:00Z', '2001-01-01T00:00:00Z', '2002-01-01T00:00:00Z']
 const row = (y, time, past) => ({ id: `osm:5:1:${y}${past ? `@${time}` : ''}`, key: ['osm', 5, 1, y, time], value: {} })
 const range = { startkey: ['osm', 5, 1, 0], endkey: ['osm', 5, 1, 31, {}], limit: 100 }
 
-/** Answers, one after the other, and the sequence of the database before each question and after the last. */
+/** Gives one answer after the other, and the sequence of the database before each query and after the last. */
 const store = (answers, sequences) => ({
   request: async () => ({ update_seq: sequences.length > 1 ? sequences.shift() : sequences[0] }),
   queries: async () => [answers.shift() ?? assert.fail('asked too often')]
@@ -321,8 +322,8 @@ describe('reading ranges of a view', () => {
   it('continues where the shorter of two full answers ends', async () => {
     const first = [row(1, T0), row(2, T0), row(3, T0)]
     const second = [row(1, T0, true), row(1, T1), row(2, T0)]
-    const rest = [row(3, T0), row(4, T0)]
-    assert.deepEqual(await read([first, second, rest], ['7', '8', '8'], 3),
+    const third = [row(3, T0), row(4, T0)]
+    assert.deepEqual(await read([first, second, third], ['7', '8', '8'], 3),
       ['osm:5:1:1@2000-01-01T00:00:00Z 2000', 'osm:5:1:1 2001', 'osm:5:1:2 2000', 'osm:5:1:3 2000', 'osm:5:1:4 2000'])
   })
 })

@@ -1,4 +1,4 @@
-// Layers in other grids than Web Mercator: loaded from a WMTS, with a past, and through every way out and back in.
+// Layers in other grids than Web Mercator: loaded from a WMTS in several editions, exported, mirrored and backed up.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -20,8 +20,8 @@ import { startServer } from '../support/server.js'
 
 const TIMES = ['2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 
-/** A set that no program knows, whose zooms begin with zoom 2. */
-const own = townGrid([[100, 3, 2], [40, 7, 5], [10, 27, 17]])
+/** A tile matrix set without a registered name. Its first zoom is 2. */
+const customGrid = townGrid([[100, 3, 2], [40, 7, 5], [10, 27, 17]])
 
 const cases = [
   { name: 'LV95', grid: 'LV95', bbox: [7.40, 46.90, 7.50, 46.97], half: [7.40, 46.90, 7.42, 46.97], zooms: {
@@ -30,12 +30,12 @@ const cases = [
   { name: 'WorldCRS84Quad', grid: 'WorldCRS84Quad', bbox: [0, 40, 15, 50], half: [0, 40, 2, 50], zooms: {
     min: 1, max: 7
   } },
-  { name: 'a set as JSON', grid: own, bbox: [5.2, 52.25, 5.3, 52.3], half: [5.2, 52.25, 5.22, 52.3], zooms: {
+  { name: 'a set as JSON', grid: customGrid, bbox: [5.2, 52.25, 5.3, 52.3], half: [5.2, 52.25, 5.22, 52.3], zooms: {
     min: 2, max: 4
   } }
 ]
 
-/** A picture whose pixels say which tile it is, and of which edition. */
+/** Draws an image whose colour encodes the tile and its edition. */
 async function draw (z, x, y, edition) {
   const create = { width: 256, height: 256, channels: 3, background: { r: z * 8 + edition, g: x % 256, b: y % 256 } }
   return sharp({ create }).png().toBuffer()
@@ -43,12 +43,12 @@ async function draw (z, x, y, edition) {
 
 const isNew = (x, y, edition) => edition === 0 || (x + y) % 3 === edition
 
-/** The edition whose picture a tile shows. */
+/** Returns the edition whose image a tile shows. */
 const shownAt = (x, y, edition) => isNew(x, y, edition) ? edition : shownAt(x, y, edition - 1)
 
-/** A WMTS with one layer in one set. @param {import('../../core/grids/grid.js').Grid} grid */
+/** Starts a WMTS with one layer in one tile matrix set. @param {import('../../core/grids/grid.js').Grid} grid */
 async function startWmts (grid, { isRest = true, prefix = '' } = {}) {
-  const asked = []
+  const requests = []
   let edition = 0
   const urn = grid.crs === 'OGC:CRS84' ? 'urn:ogc:def:crs:OGC:1.3:CRS84' : `urn:ogc:def:crs:EPSG::${grid.crs.slice(5)}`
   const matrices = grid.matrices.map(
@@ -63,7 +63,7 @@ async function startWmts (grid, { isRest = true, prefix = '' } = {}) {
     const query = Object.fromEntries([...url.searchParams].map(([key, value]) => [key.toLowerCase(), value]))
     if (url.pathname.endsWith('.xml') || query.request === 'GetCapabilities') {
       const base = `http://${req.headers.host}`
-      const rest =
+      const resource =
         `<ResourceURL format="image/png" resourceType="tile" template="${base}/t/{Style}/{Time}/{TileMatrixSet}/` +
           `{TileMatrix}/{TileRow}/{TileCol}.png"/>`
       res.setHeader('content-type', 'application/xml')
@@ -75,22 +75,22 @@ async function startWmts (grid, { isRest = true, prefix = '' } = {}) {
         <Contents><Layer><ows:Title>Old maps</ows:Title><ows:Identifier>Maps.Old</ows:Identifier>
         <Style isDefault="true"><ows:Identifier>light</ows:Identifier></Style><Format>image/png</Format>
         <Dimension><ows:Identifier>Time</ows:Identifier><Default>current</Default><Value>current</Value></Dimension>
-        <TileMatrixSetLink><TileMatrixSet>their-set</TileMatrixSet></TileMatrixSetLink>${isRest ? rest : ''}</Layer>
+        <TileMatrixSetLink><TileMatrixSet>their-set</TileMatrixSet></TileMatrixSetLink>${isRest ? resource : ''}</Layer>
         <TileMatrixSet><ows:Identifier>their-set</ows:Identifier><ows:SupportedCRS>${urn}</ows:SupportedCRS>
         ${matrices}</TileMatrixSet></Contents></Capabilities>`)
     }
     const [, , style, time, set, matrix, row, file] = url.pathname.split('/')
-    const at = isRest ? { set, matrix, row: +row, column: parseInt(file) }
+    const target = isRest ? { set, matrix, row: +row, column: parseInt(file) }
       : { set: query.tilematrixset, matrix: query.tilematrix, row: +query.tilerow, column: +query.tilecol }
-    asked.push(isRest ? `${style} ${time} ${at.set}` : `${query.style} ${query.layer} ${at.set}`)
-    const z = grid.zoomOf(at.matrix.slice(prefix.length))
-    if (z === undefined || !grid.has(z, at.column, at.row)) return res.writeHead(404).end()
+    requests.push(isRest ? `${style} ${time} ${target.set}` : `${query.style} ${query.layer} ${target.set}`)
+    const z = grid.zoomOf(target.matrix.slice(prefix.length))
+    if (z === undefined || !grid.has(z, target.column, target.row)) return res.writeHead(404).end()
     res.setHeader('content-type', 'image/png')
-    return res.end(await draw(z, at.column, at.row, shownAt(at.column, at.row, edition)))
+    return res.end(await draw(z, target.column, target.row, shownAt(target.column, target.row, edition)))
   })
   return {
     url: origin,
-    asked,
+    asked: requests,
     show: number => { edition = number },
     close
   }
@@ -112,13 +112,13 @@ onEachStore('a layer in another grid', backend => {
     return store
   }
 
-  /** Every tile as of a time: place -> digest. */
-  async function shown (store, layer, time) {
-    const found = {}
+  /** Reads the digest of every tile as of a time, by z/x/y. */
+  async function readDigests (store, layer, time) {
+    const digests = {}
     for await (const tile of store.fetch(store.list(layer, { time }))) {
-      found[`${tile.z}/${tile.x}/${tile.y}`] = tile.digest
+      digests[`${tile.z}/${tile.x}/${tile.y}`] = tile.digest
     }
-    return found
+    return digests
   }
 
   for (const { name, grid: field, bbox, half, zooms } of cases) {
@@ -130,10 +130,10 @@ onEachStore('a layer in another grid', backend => {
       try {
         for (const [edition, time] of TIMES.entries()) {
           wmts.show(edition)
-          const done = await loadFrom(store, `${wmts.url}/caps.xml`, { layer: 'old', time },
+          const summary = await loadFrom(store, `${wmts.url}/caps.xml`, { layer: 'old', time },
             { layer: 'old', area: parseArea({ bbox: /** @type {any} */ (bbox) }), zooms })
-          assert.equal(done.failed, 0)
-          assert.equal(done.tiles, area.count(zooms))
+          assert.equal(summary.failed, 0)
+          assert.equal(summary.tiles, area.count(zooms))
         }
         assert.deepEqual([...new Set(wmts.asked)], ['light current their-set'])
       } finally {
@@ -145,58 +145,59 @@ onEachStore('a layer in another grid', backend => {
       if (typeof field === 'string') assert.equal(doc.grid, field)
       assert.equal(area.within(doc.bounds).count(zooms), area.count(zooms), 'its bounds touch every tile')
 
-      // what was loaded is what was drawn, at each time
+      // at each time, the layer shows the images that the WMTS drew
       for (const [edition, time] of TIMES.entries()) {
         const expected = {}
         for (let z = zooms.min; z <= zooms.max; z++) {
           for (const { x, y } of area.tiles(z)) expected[`${z}/${x}/${y}`] =
             (await sharp(await draw(z, x, y, shownAt(x, y, edition))).raw().toBuffer()).subarray(0, 3).join()
         }
-        const found = {}
+        const actual = {}
         for await (const tile of store.fetch(store.list('old', { time }))) {
-          found[`${tile.z}/${tile.x}/${tile.y}`] = (await sharp(tile.bytes).raw().toBuffer()).subarray(0, 3).join()
+          actual[`${tile.z}/${tile.x}/${tile.y}`] = (await sharp(tile.bytes).raw().toBuffer()).subarray(0, 3).join()
         }
-        assert.deepEqual(found, expected, time)
+        assert.deepEqual(actual, expected, time)
       }
       const history = {}
-      for (const time of TIMES) history[time] = await shown(store, 'old', time)
+      for (const time of TIMES) history[time] = await readDigests(store, 'old', time)
 
-      // files of every kind, and back
+      // exports in every format, loaded again
       const files = [['a.mbtiles', {}], ['b.pmtiles', {}], ['c', {}], ['d', { scheme: 'tms' }]]
-      for (const [file, how] of files) {
+      for (const [file, options] of files) {
         const target = path.join(folder, `${name.length}-${file}`)
-        await exportLayer(store, 'old', target, { time: TIMES[1], ...how })
-        const back = file.replace(/\W/g, '-')
-        const done = await loadFrom(store, target, { layer: back, time: TIMES[1] }, { layer: back, ...how })
-        assert.deepEqual([done.failed, done.warnings], [0, undefined], file)
-        assert.deepEqual(await shown(store, back), history[TIMES[1]], file)
-        assert.deepEqual(gridOf(await store.layer(back)).set.tileMatrices, gridOf(doc).set.tileMatrices)
+        await exportLayer(store, 'old', target, { time: TIMES[1], ...options })
+        const copyName = file.replace(/\W/g, '-')
+        const summary =
+          await loadFrom(store, target, { layer: copyName, time: TIMES[1] }, { layer: copyName, ...options })
+        assert.deepEqual([summary.failed, summary.warnings], [0, undefined], file)
+        assert.deepEqual(await readDigests(store, copyName), history[TIMES[1]], file)
+        assert.deepEqual(gridOf(await store.layer(copyName)).set.tileMatrices, gridOf(doc).set.tileMatrices)
         const report = new Report()
-        await verifyFile(target, { report, ...how })
+        await verifyFile(target, { report, ...options })
         assert.deepEqual(report.kinds, {}, file)
       }
 
-      // part of it to another store, and all of it
-      const some = { area: parseArea({ bbox: /** @type {any} */ (half) }) }
+      // mirrors of a part and of the whole layer
+      const selection = { area: parseArea({ bbox: /** @type {any} */ (half) }) }
       const [part, copy] = [await newStore(), await newStore()]
-      await mirror(store.at, part.at, { layers: ['old'], ...some })
+      await mirror(store.at, part.at, { layers: ['old'], ...selection })
       const halfArea = parseArea({ bbox: /** @type {any} */ (half), grid })
       for (const time of TIMES) {
-        const all = Object.entries(history[time])
-        const inside = all.filter(([place]) => halfArea.has(...place.split('/').map(Number)))
-        assert.ok(inside.length > 0 && inside.length < all.length)
-        assert.deepEqual(Object.entries(await shown(part, 'old', time)), inside)
+        const entries = Object.entries(history[time])
+        const inside = entries.filter(([place]) => halfArea.has(...place.split('/').map(Number)))
+        assert.ok(inside.length > 0 && inside.length < entries.length)
+        assert.deepEqual(Object.entries(await readDigests(part, 'old', time)), inside)
       }
       await mirror(store.at, copy.at, { layers: ['old'] })
-      assert.deepEqual(await shown(copy, 'old', TIMES[0]), history[TIMES[0]])
+      assert.deepEqual(await readDigests(copy, 'old', TIMES[0]), history[TIMES[0]])
 
-      const saved = path.join(folder, `${name.length}.backup`)
-      await backup(store, saved)
-      const to = await backend.database()
-      await restore([saved], to, { rights: 'give' })
-      const restored = await Store.open(to)
+      const backupFile = path.join(folder, `${name.length}.backup`)
+      await backup(store, backupFile)
+      const restoredUrl = await backend.database()
+      await restore([backupFile], restoredUrl, { rights: 'give' })
+      const restored = await Store.open(restoredUrl)
       stores.push(restored)
-      for (const time of TIMES) assert.deepEqual(await shown(restored, 'old', time), history[time])
+      for (const time of TIMES) assert.deepEqual(await readDigests(restored, 'old', time), history[time])
       assert.deepEqual((await restored.layer('old')).grid, doc.grid)
     }).timeout(120000)
   }
@@ -206,9 +207,9 @@ onEachStore('a layer in another grid', backend => {
     const wmts = await startWmts(grid, { isRest: false, prefix: 'EPSG:4326:' })
     const store = await newStore()
     try {
-      const done = await loadFrom(store, `${wmts.url}/wmts?SERVICE=WMTS&REQUEST=GetCapabilities`,
+      const summary = await loadFrom(store, `${wmts.url}/wmts?SERVICE=WMTS&REQUEST=GetCapabilities`,
         { layer: 'world', time: TIMES[0] }, { layer: 'world', zooms: { min: 0, max: 3 } })
-      assert.deepEqual([done.tiles, done.failed], [2 + 8 + 32, 0])
+      assert.deepEqual([summary.tiles, summary.failed], [2 + 8 + 32, 0])
       assert.deepEqual([...new Set(wmts.asked)], ['light Maps.Old their-set'])
       const { bounds, minzoom, maxzoom, name, grid: field } = await store.layer('world')
       assert.deepEqual({ bounds, minzoom, maxzoom, name, field },
@@ -218,21 +219,21 @@ onEachStore('a layer in another grid', backend => {
     }
   })
 
-  const one = (z, x, y) => (
+  const sourceOf = (z, x, y) => (
     { name: 'one', fields: {}, async * tiles () { yield { z, x, y, read: () => draw(z, x, y, 0) } }, close () {} }
   )
 
   it('keeps its grid once it has tiles', async () => {
     const store = await newStore()
-    await load(store, one(18, 30, 20), { layer: 'alps', time: TIMES[0], fields: { grid: 'LV95' } })
+    await load(store, sourceOf(18, 30, 20), { layer: 'alps', time: TIMES[0], fields: { grid: 'LV95' } })
     assert.equal((await store.layer('alps')).grid, 'LV95')
     await assert.rejects(store.defineLayer('alps', { grid: 'WorldCRS84Quad' }), { code: 'OTHER_GRID' })
-    await assert.rejects(load(store, { ...one(18, 30, 20), fields: { grid: 'DE_EPSG_25832_ADV' } },
+    await assert.rejects(load(store, { ...sourceOf(18, 30, 20), fields: { grid: 'DE_EPSG_25832_ADV' } },
       { layer: 'alps', time: TIMES[1] }), { code: 'OTHER_GRID' })
-    await load(store, one(18, 31, 20), { layer: 'alps', time: TIMES[1] })
+    await load(store, sourceOf(18, 31, 20), { layer: 'alps', time: TIMES[1] })
     assert.equal((await store.stats('alps')).tiles, 2)
-    // and one in Web Mercator stays there; without tiles the grid may change
-    await load(store, one(3, 1, 1), { layer: 'plain', time: TIMES[0] })
+    // a layer in Web Mercator keeps its grid too; without tiles the grid may change
+    await load(store, sourceOf(3, 1, 1), { layer: 'plain', time: TIMES[0] })
     await assert.rejects(store.defineLayer('plain', { grid: 'LV95' }), { code: 'OTHER_GRID' })
     await store.defineLayer('empty', { grid: 'LV95' })
     assert.equal((await store.defineLayer('empty', { grid: 'WebMercatorQuad' })).grid, undefined)
@@ -240,17 +241,21 @@ onEachStore('a layer in another grid', backend => {
 
   it('refuses a tile outside its grid', async () => {
     const store = await newStore()
-    const done = await load(store, {
-      ...one(18, 30, 20), async * tiles () { yield * one(18, 30, 20).tiles(); yield * one(18, 39, 20).tiles() }
+    const summary = await load(store, {
+      ...sourceOf(18, 30, 20),
+      async * tiles () {
+        yield * sourceOf(18, 30, 20).tiles()
+        yield * sourceOf(18, 39, 20).tiles()
+      }
     }, { layer: 'alps', time: TIMES[0], fields: { grid: 'LV95' } })
-    assert.deepEqual([done.tiles, done.failed], [2, 1])
-    assert.match(done.failures[0].reason, /zoom 18 of LV95 has columns 0 to 37/)
+    assert.deepEqual([summary.tiles, summary.failed], [2, 1])
+    assert.match(summary.failures[0].reason, /zoom 18 of LV95 has columns 0 to 37/)
   })
 
   it('cannot be compared with a layer of a different grid, nor copied into it', async () => {
     const store = await newStore()
-    await load(store, one(18, 30, 20), { layer: 'alps', time: TIMES[0], fields: { grid: 'LV95' } })
-    await load(store, one(3, 1, 1), { layer: 'plain', time: TIMES[0] })
+    await load(store, sourceOf(18, 30, 20), { layer: 'alps', time: TIMES[0], fields: { grid: 'LV95' } })
+    await load(store, sourceOf(3, 1, 1), { layer: 'plain', time: TIMES[0] })
     await assert.rejects(diff(store, 'alps', 'plain'), { code: 'OTHER_GRID' })
     await assert.rejects(copyLayer(store, 'alps', 'plain'), { code: 'OTHER_GRID' })
   })
@@ -267,17 +272,17 @@ describe('an upstream of a layer in another grid', () => {
   const wms = { type: 'wms', url: 'http://h/wms', layers: 'a' }
 
   it('is asked in the coordinate system of the grid, with the axis order of the WMS version', () => {
-    const at = (grid, tile, more = {}) => {
-      const query = new URL(addressOf({ grid, upstream: { ...wms, ...more } }, tile)).searchParams
+    const boxOf = (grid, tile, options = {}) => {
+      const query = new URL(addressOf({ grid, upstream: { ...wms, ...options } }, tile)).searchParams
       return `${query.get('CRS') ?? query.get('SRS')} ${query.get('BBOX')}`
     }
-    assert.equal(at('LV95', { z: 18, x: 0, y: 0 }), 'EPSG:2056 2420000,1337200,2432800,1350000')
-    assert.equal(at('EuropeanETRS89_LAEAQuad', { z: 0, x: 0, y: 0 }), 'EPSG:3035 1000000,2000000,5500000,6500000')
-    assert.equal(at('EuropeanETRS89_LAEAQuad', { z: 0, x: 0, y: 0 }, { version: '1.1.1' }),
+    assert.equal(boxOf('LV95', { z: 18, x: 0, y: 0 }), 'EPSG:2056 2420000,1337200,2432800,1350000')
+    assert.equal(boxOf('EuropeanETRS89_LAEAQuad', { z: 0, x: 0, y: 0 }), 'EPSG:3035 1000000,2000000,5500000,6500000')
+    assert.equal(boxOf('EuropeanETRS89_LAEAQuad', { z: 0, x: 0, y: 0 }, { version: '1.1.1' }),
       'EPSG:3035 2000000,1000000,6500000,5500000')
-    assert.equal(at('WorldCRS84Quad', { z: 1, x: 1, y: 0 }), 'CRS:84 0,-90,180,90')
-    assert.equal(at('WorldCRS84Quad', { z: 1, x: 1, y: 0 }, { srs: 'EPSG:4326' }), 'EPSG:4326 -90,0,90,180')
-    assert.equal(at('WorldCRS84Quad', { z: 1, x: 1, y: 0 }, { version: '1.1.1' }), 'EPSG:4326 0,-90,180,90')
+    assert.equal(boxOf('WorldCRS84Quad', { z: 1, x: 1, y: 0 }), 'CRS:84 0,-90,180,90')
+    assert.equal(boxOf('WorldCRS84Quad', { z: 1, x: 1, y: 0 }, { srs: 'EPSG:4326' }), 'EPSG:4326 -90,0,90,180')
+    assert.equal(boxOf('WorldCRS84Quad', { z: 1, x: 1, y: 0 }, { version: '1.1.1' }), 'EPSG:4326 0,-90,180,90')
     for (const srs of ['EPSG:3857', 'EPSG:4326', 'EPSG:21781']) {
       assert.throws(() => addressOf({ grid: 'LV95', upstream: { ...wms, srs } }, { z: 18, x: 0, y: 0 }),
         { code: 'BAD_UPSTREAM', message: /must be EPSG:2056/ })

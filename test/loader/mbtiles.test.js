@@ -1,3 +1,4 @@
+// MBTiles files as a source: layouts of other programs, damaged files, and values of any type.
 import assert from 'node:assert/strict'
 import { chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -9,9 +10,9 @@ import { useFolder } from '../support/folder.js'
 import { contents } from '../support/archives.js'
 import { writeMbtiles } from '../sources/archive-writers.js'
 
-// equal images at two places
+// some images are equal
 const images = { '0/0/0': 'sea', '1/0/1': 'sea', '2/3/0': 'land', '10/100/5': 'town', '10/2/10': 'sea' }
-const listOf = named => Object.entries(named).map(([name, bytes]) => {
+const tileListOf = imagesByTile => Object.entries(imagesByTile).map(([name, bytes]) => {
   const [z, x, y] = name.split('/').map(Number)
   return { z, x, y, bytes: Buffer.from(bytes) }
 })
@@ -20,7 +21,7 @@ describe('an MBTiles file', () => {
   const folder = useFolder()
 
   const make = ({ name = 'city.mbtiles', metadata, tiles = images } = {}) =>
-    writeMbtiles(path.join(folder.dir, name), listOf(tiles), metadata)
+    writeMbtiles(path.join(folder.dir, name), tileListOf(tiles), metadata)
 
   const using = async (file, use) => {
     const source = await openSource(file)
@@ -86,7 +87,7 @@ describe('an MBTiles file', () => {
 
   it('is not changed, and no file is left beside it, also in a read-only folder', async () => {
     const file = make()
-    const before = readFileSync(file)
+    const bytesBefore = readFileSync(file)
     chmodSync(file, 0o444)
     chmodSync(folder.dir, 0o555)
     try {
@@ -94,7 +95,7 @@ describe('an MBTiles file', () => {
     } finally {
       chmodSync(folder.dir, 0o755)
     }
-    assert.deepEqual(readFileSync(file), before)
+    assert.deepEqual(readFileSync(file), bytesBefore)
     assert.deepEqual(readdirSync(folder.dir), ['city.mbtiles'])
   })
 
@@ -104,9 +105,9 @@ describe('an MBTiles file', () => {
     return using(file, async source => {
       await tilesOf(source)
       const [reader] = childrenOf(process.pid, 'sqlite')
-      const own = filesOf(reader).filter(({ name }) => name === file)
-      assert.ok(own.length > 0)
-      for (const { flags } of own) assert.match(flags, /0$/, 'O_RDONLY')
+      const openFiles = filesOf(reader).filter(({ name }) => name === file)
+      assert.ok(openFiles.length > 0)
+      for (const { flags } of openFiles) assert.match(flags, /0$/, 'O_RDONLY')
     })
   })
 
@@ -120,14 +121,14 @@ describe('an MBTiles file', () => {
     )
     for (const name of ['other', 'page', 'empty', 'half']) {
       const file = path.join(folder.dir, `${name}.mbtiles`)
-      const refused = { code: 'SOURCE_UNREADABLE', message: new RegExp(`${name}\\.mbtiles`) }
-      await assert.rejects(name === 'half' ? using(file, tilesOf) : openSource(file), refused)
+      const refusal = { code: 'SOURCE_UNREADABLE', message: new RegExp(`${name}\\.mbtiles`) }
+      await assert.rejects(name === 'half' ? using(file, tilesOf) : openSource(file), refusal)
       assert.deepEqual(childrenOf(process.pid, 'sqlite') ?? [], [], 'no process is left that reads it')
     }
   })
 
   it('is read without a crash when its rows hold values of any type', async () => {
-    // SQLite keeps texts that are no UTF-8, at which the binding would abort
+    // SQLite can hold texts that are not UTF-8; reading them as texts would abort the binding
     const junk = "CAST(x'ff80' AS TEXT)"
     const file = path.join(folder.dir, 'junk.mbtiles')
     const db = new Database(file)
@@ -143,10 +144,10 @@ describe('an MBTiles file', () => {
     db.close()
     const source = await openSource(file)
     assert.equal(source.fields.name, 'Town')
-    const found = {}
-    for await (const { z, x, y, read } of source.tiles()) found[`${z}/${x}/${y}`] = [...await read()]
-    assert.deepEqual(found['1/0/0'], [1, 2])
-    assert.deepEqual(found['3/0/7'], [0xff, 0x80])
+    const bytesByTile = {}
+    for await (const { z, x, y, read } of source.tiles()) bytesByTile[`${z}/${x}/${y}`] = [...await read()]
+    assert.deepEqual(bytesByTile['1/0/0'], [1, 2])
+    assert.deepEqual(bytesByTile['3/0/7'], [0xff, 0x80])
     await source.close()
   })
 })

@@ -1,6 +1,5 @@
-// Mistakes of the first hour, as they are typed: the cause and the remedy that are printed. What is no source of tiles
-// is in sources/other-kinds, tiles that lie elsewhere or are of another kind in georeference, removing by accident in
-// remove/cli.
+// Common mistakes of new users on the command line: the printed cause and remedy. See also sources/other-kinds (files
+// without tiles), georeference (tiles in a wrong place or of another type) and remove/cli (accidental removal).
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -26,7 +25,7 @@ import { pattern } from '../support/pattern.js'
 
 const [T1, T2] = ['2024-01-01T00:00:00Z', '2024-02-01T00:00:00Z']
 
-/** A folder to type in, without settings of a store. */
+/** Makes an empty folder the working directory, without settings of a store. */
 function useOwnFolder () {
   const home = process.cwd()
   useEnvironment('COUCHDB_URL')
@@ -100,15 +99,15 @@ describe('a mistake on the command line', function () {
 
     it('shows in the line that names the store, which only --db and --json omit', async () => {
       const data = path.join(folder.dir, 'data')
-      const made = await runCommand(['load', tiles('tiles'), '--layer', 'osm', '--time', '2024', '--data', data],
+      const created = await runCommand(['load', tiles('tiles'), '--layer', 'osm', '--time', '2024', '--data', data],
         { openEmbedded: dir => openEmbedded(dir, { port: 0 }) })
-      assert.equal(made.code, 0, made.err)
-      assert.match(made.err,
+      assert.equal(created.code, 0, created.err)
+      assert.match(created.err,
         new RegExp(`^Store: a new embedded one in ${data}\\. For another one: --db or --data\\.\n`))
-      assert.doesNotMatch(made.err, /127\.0\.0\.1|localhost/, 'its address ends with the command')
-      assert.match(made.err, new RegExp(`\n\`tilecouch up --data ${data}\` shows it, on this machine only\\.\n`))
-      const again = await runCommand(['info', '--data', data], { openEmbedded: dir => openEmbedded(dir, { port: 0 }) })
-      assert.deepEqual([again.code, again.err], [0, `Store: the embedded one in ${data}\n`])
+      assert.doesNotMatch(created.err, /127\.0\.0\.1|localhost/, 'its address ends with the command')
+      assert.match(created.err, new RegExp(`\n\`tilecouch up --data ${data}\` shows it, on this machine only\\.\n`))
+      const info = await runCommand(['info', '--data', data], { openEmbedded: dir => openEmbedded(dir, { port: 0 }) })
+      assert.deepEqual([info.code, info.err], [0, `Store: the embedded one in ${data}\n`])
       await Store.create(url)
       process.env.COUCHDB_URL = url.replace('//', '//anna:s3cret@')
       assert.equal((await run('info')).err, `Store: ${url} (COUCHDB_URL)\n`)
@@ -161,10 +160,10 @@ describe('a mistake on the command line', function () {
       assert.match(err,
         new RegExp(`\nEverybody who can reach ${url} may read it now\\. \`tilecouch access --private\` closes it\\.\n`))
       assert.deepEqual((await securityOf()).members, { names: [], roles: [] })
-      const later = await load(tiles('tiles'), '--layer', 'osm', '--time', '2025')
-      assert.doesNotMatch(later.err, /everybody/i)
-      const refused = await load(tiles('tiles'), '--layer', 'osm', '--time', '2026', '--private')
-      assert.match(refused.err,
+      const laterLoad = await load(tiles('tiles'), '--layer', 'osm', '--time', '2025')
+      assert.doesNotMatch(laterLoad.err, /everybody/i)
+      const refusedLoad = await load(tiles('tiles'), '--layer', 'osm', '--time', '2026', '--private')
+      assert.match(refusedLoad.err,
         /everybody may read this store already; `tilecouch access --private` closes it \[BAD_OPTION\]/)
       assert.equal((await (await Store.open(url)).editions('osm')).length, 2)
     })
@@ -191,8 +190,8 @@ describe('a mistake on the command line', function () {
   })
 
   describe('about a source', () => {
-    // a command that takes long on a busy machine leaves a document that says how it ended
-    const left = async () => (await json(`${url}/_all_docs`)).rows.map(({ id }) => id)
+    // without work documents: a slow command on a busy machine leaves one that records its end
+    const readIds = async () => (await json(`${url}/_all_docs`)).rows.map(({ id }) => id)
       .filter(id => !id.startsWith('_design/') && !id.startsWith('work:'))
 
     it('leaves no layer and keeps the store closed when no tile could be stored', async () => {
@@ -204,10 +203,10 @@ describe('a mistake on the command line', function () {
         / {6}Tiles are PNG, .*\n/,
         / {4}--json lists them one by one\.\n$/
       ))
-      assert.deepEqual(await left(), [STORE_ID])
+      assert.deepEqual(await readIds(), [STORE_ID])
       assert.deepEqual((await json(`${url}/_security`)).members.roles, ['_admin'])
-      const right = await load(tiles('right'), '--layer', 'osm', '--time', '2024')
-      assert.equal(right.code, 0, right.err)
+      const goodLoad = await load(tiles('right'), '--layer', 'osm', '--time', '2024')
+      assert.equal(goodLoad.code, 0, goodLoad.err)
     })
 
     it('keeps a layer that existed before the load, and a layer with some tiles', async () => {
@@ -215,8 +214,8 @@ describe('a mistake on the command line', function () {
       await store.defineLayer('osm', { name: 'Map' })
       assert.equal((await load(tiles('wrong', { bytes: () => '<html>' }), '--layer', 'osm', '--time', '2024')).code, 1)
       assert.equal((await store.layer('osm')).name, 'Map')
-      const some = tiles('some', { bytes: number => number === 9 ? '<html>' : png(number) })
-      assert.equal((await load(some, '--layer', 'town', '--time', '2024')).code, 1)
+      const source = tiles('some', { bytes: number => number === 9 ? '<html>' : png(number) })
+      assert.equal((await load(source, '--layer', 'town', '--time', '2024')).code, 1)
       assert.equal((await store.editions('town'))[0].failed, 1)
     })
 
@@ -224,34 +223,34 @@ describe('a mistake on the command line', function () {
       const store = await Store.create(url)
       await store.defineLayer('osm')
       await store.putEdition('osm', '2024-01-01T00:00:00Z', { run: 'failed' })
-      const between = Object.assign(Object.create(store), {
-        async editions () { // the last look before the deletions
-          const found = await store.editions('osm')
+      const storeDuringLoad = Object.assign(Object.create(store), {
+        async editions () { // called last before the deletions
+          const editions = await store.editions('osm')
           assert.equal((await load(tiles('right'), '--layer', 'osm', '--time', '2025')).code, 0)
-          return found
+          return editions
         }
       })
-      await dropEmptyLayer(between, 'osm', 'failed')
-      assert.deepEqual((await store.editions('osm')).map(({ time, tiles: number }) => [time, number]),
+      await dropEmptyLayer(storeDuringLoad, 'osm', 'failed')
+      assert.deepEqual((await store.editions('osm')).map(({ time, tiles: tileCount }) => [time, tileCount]),
         [['2025-01-01T00:00:00Z', 16]])
       assert.equal((await store.stats('osm')).tiles, 16)
       assert.ok((await store.layer('osm')).bounds, 'the layer is that of the other load')
     })
 
     it('shows in the report of the load, also when the indexing after it is stopped', async () => {
-      const ends = []
+      const endings = []
       const output = new Output({ json: false, stdout: memory(), stderr: memory() })
       const context = { output, signal: AbortSignal.abort() }
       const task = {
         command: 'load',
         layer: 'osm',
         run: async () => ({ tiles: 1, failed: 0 }),
-        report: (result, seconds, ended) => { ends.push(ended) }
+        report: (result, seconds, ended) => { endings.push(ended) }
       }
       await assert.rejects(fillStore(context, { db: url }, task), { code: 'ABORTED' })
-      assert.deepEqual(ends, [' (stopped)'])
+      assert.deepEqual(endings, [' (stopped)'])
       assert.equal(await fillStore({ ...context, signal: undefined }, { db: url }, task), 0)
-      assert.deepEqual(ends, [' (stopped)', ''])
+      assert.deepEqual(endings, [' (stopped)', ''])
     })
 
     it('is answered with the programs that draw vector tiles, which the viewer does not draw', async () => {
@@ -361,7 +360,7 @@ describe('a port that is taken', function () {
 
   it('is named by tilecouch up, and later commands find the store at the other port', async () => {
     const listener = createServer(socket => socket.resume()) // it answers nothing
-    // or somebody else has it
+    // or another program has the port
     await new Promise(
       resolve => { listener.once('error', resolve).listen(5984, '127.0.0.1', () => resolve(undefined)) }
     )

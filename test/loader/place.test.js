@@ -1,4 +1,4 @@
-// Whether tiles lie where something else says they are: only what is certain is said.
+// Recognises flipped rows and swapped axes from the bounds of the tiles, if they are certain. Names places of boxes.
 import assert from 'node:assert/strict'
 import { flipY, parseArea } from '../../core/index.js'
 import { Extent } from '../../core/store/extent.js'
@@ -10,7 +10,7 @@ const KENYA = [33.9, -4.7, 41.9, 5.5] // on both sides of the equator
 const DIAGONAL = [-55, 46.5, -53, 48] // Newfoundland, where columns and rows have nearly the same numbers
 
 /**
- * The boxes of all tiles of a box.
+ * Returns the range of columns and rows of the tiles of a bounding box, by zoom.
  * @param {any} bbox
  * @param {(z: number, x: number, y: number) => [number, number]} [place]
  */
@@ -23,15 +23,15 @@ function boxesOf (bbox, { min = 3, max = 11 } = {}, place = (z, x, y) => [x, y])
 }
 const flipped = (z, x, y) => [x, flipY(z, y)]
 const swapped = (z, x, y) => [y, x]
-const told = (boxes, bounds, more) => orientation(boxes, { bounds, most: 0.25, ...more })
+const orientationOf = (boxes, bounds, extras) => orientation(boxes, { bounds, most: 0.25, ...extras })
 
 describe('the orientation of tiles', () => {
   const around = [6, 45, 10, 48]
-  const rounded = off => [BERN[0] + off, BERN[1] + off, BERN[2] - off, BERN[3] - off]
+  const rounded = offset => [BERN[0] + offset, BERN[1] + offset, BERN[2] - offset, BERN[3] - offset]
   const large = boxesOf(around, {}, flipped)
   const fiji = [177, -18, 178, -17]
-  /** Boxes, bounds, and what is found. @type {Record<string, [any, any, string | undefined, any?][]>} */
-  const found = {
+  /** Ranges, bounds, and the expected orientation. @type {Record<string, [any, any, string | undefined, any?][]>} */
+  const casesByTitle = {
     'is "as read" when they lie within the bounds': [
       [boxesOf(BERN), BERN, 'as read'], [boxesOf(BERN), around, 'as read']
     ],
@@ -40,7 +40,7 @@ describe('the orientation of tiles', () => {
       [boxesOf(BERN, { min: 9, max: 9 }, flipped), around, 'ROWS_FLIPPED']
     ],
     'is found with rounded bounds': [0.001, 0.01, -0.01].map(
-      off => [boxesOf(BERN, { min: 6, max: 12 }, flipped), rounded(off), 'ROWS_FLIPPED']
+      offset => [boxesOf(BERN, { min: 6, max: 12 }, flipped), rounded(offset), 'ROWS_FLIPPED']
     ),
     'is unknown for coarse tiles': [[boxesOf(BERN, { min: 0, max: 2 }, flipped), BERN, undefined]],
     'is unknown with bounds that are elsewhere': [
@@ -66,19 +66,21 @@ describe('the orientation of tiles', () => {
       [boxesOf(fiji), [176, -19, -178, -16], 'as read']
     ]
   }
-  for (const [what, cases] of Object.entries(found)) {
-    it(what, () => {
-      for (const [boxes, bounds, wanted, more] of cases) assert.equal(told(boxes, bounds, more), wanted, `${bounds}`)
+  for (const [title, cases] of Object.entries(casesByTitle)) {
+    it(title, () => {
+      for (const [boxes, bounds, expected, extras] of cases) {
+        assert.equal(orientationOf(boxes, bounds, extras), expected, `${bounds}`)
+      }
     })
   }
 
   it('is found from a part of the tiles, such as the first tile of a load', () => {
     const [[z, [x, y]]] = boxesOf(BERN, { min: 10, max: 10 }, flipped)
-    assert.equal(told(new Map([[z, [x, y, x, y]]]), BERN), 'ROWS_FLIPPED')
+    assert.equal(orientationOf(new Map([[z, [x, y, x, y]]]), BERN), 'ROWS_FLIPPED')
   })
 })
 
-// What people call a box on the map, without a network.
+// Names the place of a box on the map, without network requests.
 
 describe('the place of a box', () => {
   const places = {
@@ -94,11 +96,11 @@ describe('the place of a box', () => {
     'is the whole world': [[-180, -85, 180, 85], 'the whole world'],
     'has the full name of a country': [[15.5, 43.5, 19, 44.9], /Bosnia and Herzegovina/]
   }
-  for (const [what, [bbox, name]] of Object.entries(places)) {
-    it(what, () => {
-      const found = placeOf(bbox).name
-      if (name instanceof RegExp) assert.match(found, name)
-      else assert.equal(found, name)
+  for (const [title, [bbox, name]] of Object.entries(places)) {
+    it(title, () => {
+      const place = placeOf(bbox).name
+      if (name instanceof RegExp) assert.match(place, name)
+      else assert.equal(place, name)
     })
   }
 

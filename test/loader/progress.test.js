@@ -1,4 +1,4 @@
-// What long commands draw: a bar on a terminal, lines in a log, nothing for programs.
+// The progress of long commands: a bar on a terminal, lines in a log, and nothing with --json.
 import assert from 'node:assert/strict'
 import { Output } from '../../loader/cli/output.js'
 import {
@@ -69,10 +69,10 @@ describe('the progress of a long command', () => {
   })
 
   it('shows all counts and the time left on 80 columns, without the bar and the rate', () => {
-    const more = () => ['12.4 MB', '1,200 unchanged', '3 failed']
+    const parts = () => ['12.4 MB', '1,200 unchanged', '3 failed']
     const drawn = done => {
       const screen = stage({ columns: 80 })
-      screen.at(1, done, 2_000_000, more)
+      screen.at(1, done, 2_000_000, parts)
       return screen.stderr.text.replace('\r', '').replace('\u001b[K', '')
     }
     assert.match(drawn(2), /^0% {2}2 of 2,000,000 tiles {2}.* left {2}12\.4 MB {2}1,200 unchanged {2}3 failed$/)

@@ -1,3 +1,4 @@
+// Loads that compare tiles by pixels or features: a tile that is only encoded anew makes no version.
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import fc from 'fast-check'
@@ -13,13 +14,13 @@ import { publishFunctions } from '../support/published.js'
 const [T0, T1, T2, T3] = ['2020', '2021', '2022', '2023'].map(year => `${year}-01-01T00:00:00Z`)
 const SIDE = 256
 
-/** An image of a few colours; with another seed, one pixel differs, by as much as is said. */
-function pixels (seed, by = 50) {
+/** An image of a few colours. A seed other than 0 changes one pixel by the difference. */
+function pixels (seed, difference = 50) {
   const data = Buffer.alloc(SIDE * SIDE * 4)
-  for (let at = 0; at < data.length; at += 4) {
-    data.set([(at >> 12) % 4 * 60, (at >> 6) % 4 * 60, 90, at % 5 ? 255 : 0], at)
+  for (let offset = 0; offset < data.length; offset += 4) {
+    data.set([(offset >> 12) % 4 * 60, (offset >> 6) % 4 * 60, 90, offset % 5 ? 255 : 0], offset)
   }
-  if (seed) data[4 * 17 * seed + 1] += by
+  if (seed) data[4 * 17 * seed + 1] += difference
   return sharp(data, { raw: { width: SIDE, height: SIDE, channels: 4 } })
 }
 const encoders = {
@@ -38,12 +39,12 @@ const features = name => ({ roads: [road(1, 'A'), road(2, name)], water: [{ type
 onEachStore('tiles that differ only in their encoding', backend => {
   const folder = useFolder()
   let store, layer
-  let made = 0
+  let layerCount = 0
   before(async () => {
     store = await Store.create(await backend.database())
     await publishFunctions(store)
   })
-  beforeEach(() => { layer = `layer${made++}` })
+  beforeEach(() => { layer = `layer${layerCount++}` })
 
   const loadTiles = (tiles, time, options = {}) => load(store, memorySource(tiles), { layer, time, ...options })
   const images =
@@ -68,8 +69,9 @@ onEachStore('tiles that differ only in their encoding', backend => {
     assert.equal((await loadTiles(images('other', [0]), T2)).advanced, 1)
     assert.equal((await loadTiles(images('first', [0]), T3, { same: 'pixels' })).advanced, 0)
     await store.defineLayer(layer, { same: null })
-    const again = await loadTiles(images('lossless', [0]), '2024-01-01T00:00:00Z', { same: 'bytes' })
-    assert.deepEqual([again.advanced, again.reencoded, (await store.layer(layer)).same], [1, undefined, undefined])
+    const repeated = await loadTiles(images('lossless', [0]), '2024-01-01T00:00:00Z', { same: 'bytes' })
+    assert.deepEqual([repeated.advanced, repeated.reencoded, (await store.layer(layer)).same],
+      [1, undefined, undefined])
   })
 
   it('make no version when their pixels differ by at most the tolerance of the layer', async () => {
@@ -82,7 +84,7 @@ onEachStore('tiles that differ only in their encoding', backend => {
 
   it('are compared without the colours of transparent pixels, and with all 16 bits', async () => {
     const hidden = pixels(0).raw().toBuffer().then(data => {
-      for (let at = 0; at < data.length; at += 4) if (!data[at + 3]) data[at] ^= 0xff
+      for (let offset = 0; offset < data.length; offset += 4) if (!data[offset + 3]) data[offset] ^= 0xff
       return sharp(data, { raw: { width: SIDE, height: SIDE, channels: 4 } }).png().toBuffer()
     })
     await loadTiles(images('first', [0]), T1, { same: 'pixels' })
@@ -116,8 +118,8 @@ onEachStore('tiles that differ only in their encoding', backend => {
   it('give a complete edition the same root digest when they are loaded again', async () => {
     await loadTiles(images('first', [0, 1]), T1, { same: 'pixels' })
     const first = await loadTiles(images('other', [0, 9]), T2, { complete: true })
-    const again = await loadTiles(images('other', [0, 9]), T2, { complete: true })
-    assert.deepEqual([again.unchanged, again.edition.root], [2, first.edition.root])
+    const repeated = await loadTiles(images('other', [0, 9]), T2, { complete: true })
+    assert.deepEqual([repeated.unchanged, repeated.edition.root], [2, first.edition.root])
     const third = await loadTiles(images('palette', [0, 9]), T2, { complete: true })
     assert.deepEqual([third.unchanged, third.failed, third.edition.root],
       [2, 0, first.edition.root], 'also by a third encoder')
@@ -139,8 +141,8 @@ onEachStore('tiles that differ only in their encoding', backend => {
     const middle = await loadTiles(images('other', [0]), T2)
     assert.deepEqual([middle.backfilled, middle.reencoded], [0, 1])
     assert.deepEqual((await versionsOf()).map(([time]) => time), [T1, T3])
-    const early = await loadTiles(images('other', [0]), T0)
-    assert.deepEqual([early.backfilled, early.reencoded], [1, 0], 'nothing is shown then')
+    const earlyLoad = await loadTiles(images('other', [0]), T0)
+    assert.deepEqual([earlyLoad.backfilled, earlyLoad.reencoded], [1, 0], 'nothing is shown then')
     assert.deepEqual((await versionsOf()).map(([time]) => time), [T0, T1, T3])
   })
 
@@ -174,32 +176,31 @@ onEachStore('tiles that differ only in their encoding', backend => {
       time: fc.constantFrom(T0, T1, T2, T3),
       seeds: fc.tuple(...places.map(() => fc.option(fc.nat(2), { nil: undefined, freq: 4 }))),
       encoder: fc.nat(2),
-      isRemoved: fc.boolean()
+      removes: fc.option(fc.nat(3), { nil: undefined, freq: 2 }) // an edition that is there by then
     })
     const histories = fc.uniqueArray(edition, { selector: ({ time }) => time, minLength: 2, maxLength: 4 })
-    await fc.assert(fc.asyncProperty(histories, fc.nat(3), async (editions, removeAfter) => {
-      layer = `layer${made++}`
+    await fc.assert(fc.asyncProperty(histories, async editions => {
+      layer = `layer${layerCount++}`
       const removed = new Set()
-      for (const [index, { time, seeds, encoder }] of editions.entries()) {
+      for (const [index, { time, seeds, encoder, removes }] of editions.entries()) {
         const tiles = Object.fromEntries(
           places.filter(x => seeds[x] !== undefined).map(x => [`4/${x}/3`, () => encodings[seeds[x]][encoder]])
         )
         if (!Object.keys(tiles).length) continue
         await loadTiles(tiles, time, { same: 'pixels' })
-        const { time: other } = editions[removeAfter % (index + 1)]
-        const isTime = index === removeAfter && editions.find(one => one.time === other)?.isRemoved &&
-          await store.edition(layer, other)
-        if (!isTime) continue
-        await removeEdition(store, layer, other)
-        removed.add(other)
+        if (removes === undefined) continue
+        const { time: removedTime } = editions[removes % (index + 1)]
+        if (removed.has(removedTime) || !await store.edition(layer, removedTime)) continue
+        await removeEdition(store, layer, removedTime)
+        removed.add(removedTime)
       }
       for (const time of [T0, T1, T2, T3]) {
         for (const x of places) {
-          const [newest] = editions.filter(one => one.time <= time && one.seeds[x] !== undefined &&
-            !removed.has(one.time)).sort((a, b) => a.time < b.time ? 1 : -1)
-          const shown = await store.at(layer, 4, x, 3, time)
+          const [newest] = editions.filter(candidate => candidate.time <= time && candidate.seeds[x] !== undefined &&
+            !removed.has(candidate.time)).sort((a, b) => a.time < b.time ? 1 : -1)
+          const tile = await store.at(layer, 4, x, 3, time)
             .catch(error => { assert.equal(error.code, 'TILE_NOT_FOUND') })
-          assert.equal(shown && await seedOf(shown.bytes), newest?.seeds[x], `${x} as of ${time}`)
+          assert.equal(tile && await seedOf(tile.bytes), newest?.seeds[x], `${x} as of ${time}`)
         }
       }
     }), { seed: 24, numRuns: 25 })
@@ -210,8 +211,8 @@ onEachStore('tiles that differ only in their encoding', backend => {
     await Promise.all([loadTiles(images('other', [0, 1, 9, 8]), T3), loadTiles(images('palette', [0, 9, 9, 3]), T2)])
     assert.deepEqual((await versionsOf(0)).map(([time]) => time), [T1])
     for (const [x, seed] of [[0, 0], [1, 1], [2, 9], [3, 8]]) {
-      const shown = await sharp((await store.at(layer, 4, x, 3, T3)).bytes).ensureAlpha().raw().toBuffer()
-      assert.ok(shown.equals(await pixels(seed).raw().toBuffer()), `${x} as of T3`)
+      const image = await sharp((await store.at(layer, 4, x, 3, T3)).bytes).ensureAlpha().raw().toBuffer()
+      assert.ok(image.equals(await pixels(seed).raw().toBuffer()), `${x} as of T3`)
     }
   })
 

@@ -1,4 +1,4 @@
-// What a load says of its vector tiles in `vector_layers`: their source layers and fields.
+// A load lists the source layers and fields of its vector tiles in `vector_layers` of the layer.
 import assert from 'node:assert/strict'
 import { layerDocument } from '../../core/layer-document.js'
 import { defaultStyle } from '../../core/style.js'
@@ -11,18 +11,18 @@ import { png } from '../support/tiles.js'
 import { encodeTile, packTile } from '../support/vector-tile.js'
 
 const feature = properties => ({ type: 'Point', lines: [[[1, 1]]], properties })
-const tileOf =
-  layers => packTile(Object.fromEntries(Object.entries(layers).map(([name, all]) => [name, all.map(feature)])))
+const tileOf = layers =>
+  packTile(Object.fromEntries(Object.entries(layers).map(([name, features]) => [name, features.map(feature)])))
 const summary = layers => layers?.map(
   ({ id, fields, minzoom, maxzoom }) => [id, Object.entries(fields).map(String).join(' '), minzoom, maxzoom]
 )
 
 onEachStore('the vector tiles of a load', backend => {
   const folder = useFolder()
-  const own = useStore(backend, { published: 'functions' })
-  const loadFiles = (files, time, metadata) => loadFrom(own.store,
+  const fixture = useStore(backend, { published: 'functions' })
+  const loadFiles = (files, time, metadata) => loadFrom(fixture.store,
     folder.write({ ...files, ...(metadata && { 'metadata.json': JSON.stringify(metadata) }) }), { layer: 'osm', time })
-  const listed = async () => summary((await own.store.layer('osm')).vector_layers)
+  const readLayers = async () => summary((await fixture.store.layer('osm')).vector_layers)
 
   it('give the layer its source layers, with fields and zooms, and so a default style', async () => {
     await loadFiles({
@@ -30,51 +30,53 @@ onEachStore('the vector tiles of a load', backend => {
       '2/1/1.pbf': tileOf({ roads: [{ ref: 'A1' }], water: [{ name: 7 }] }),
       '2/1/2.pbf': encodeTile({ places: [feature({ name: 'Bern' })] })
     }, '2023')
-    assert.deepEqual(await listed(), [
+    assert.deepEqual(await readLayers(), [
       ['places', 'name,String', 2, 2], ['roads', 'ref,String', 2, 2],
       ['water', 'depth,Number name,String salty,Boolean', 0, 2]
     ])
-    assert.ok(defaultStyle(await own.store.layer('osm'))?.layers.some(layer => layer['source-layer'] === 'water'))
+    assert.ok(defaultStyle(await fixture.store.layer('osm'))?.layers.some(layer => layer['source-layer'] === 'water'))
   })
 
   it('add to the source layers of the layer, and change nothing when they have nothing new', async () => {
-    await own.store.defineLayer('osm', {
+    await fixture.store.defineLayer('osm', {
       vector_layers: [{ id: 'water', description: 'wet', fields: { name: 'in German' }, minzoom: 3 }, { id: 'air' }]
     })
     const tile = tileOf({ water: [{ name: 'Rhine', wide: true }], land: [{}] })
     await loadFiles({ '2/0/0.pbf': tile }, '2023')
-    const first = await own.store.layer('osm')
+    const first = await fixture.store.layer('osm')
     assert.deepEqual(first.vector_layers, [
       { id: 'water', description: 'wet', fields: { name: 'in German', wide: 'Boolean' }, minzoom: 2 }, { id: 'air' },
       { id: 'land', fields: {}, minzoom: 2, maxzoom: 2 }
     ])
-    const { _rev: rev } = await own.store.couch.get('layer:osm')
+    const { _rev: rev } = await fixture.store.couch.get('layer:osm')
     await loadFiles({ '2/0/0.pbf': tile }, '2024')
-    assert.equal((await own.store.couch.get('layer:osm'))._rev, rev)
+    assert.equal((await fixture.store.couch.get('layer:osm'))._rev, rev)
   })
 
   it('are not read for source layers when the metadata of the source list them', async () => {
-    const vector = [{ id: 'water', fields: {} }]
+    const sourceLayers = [{ id: 'water', fields: {} }]
     await loadFiles({ '2/0/0.pbf': tileOf({ land: [{}] }) }, '2023',
-      { format: 'pbf', json: JSON.stringify({ vector_layers: vector }) })
-    assert.deepEqual((await own.store.layer('osm')).vector_layers, vector)
+      { format: 'pbf', json: JSON.stringify({ vector_layers: sourceLayers }) })
+    assert.deepEqual((await fixture.store.layer('osm')).vector_layers, sourceLayers)
   })
 
   it('add no source layers to a layer of images', async () => {
-    await own.store.defineLayer('osm', { format: 'png' })
+    await fixture.store.defineLayer('osm', { format: 'png' })
     await loadFiles({ '2/0/0.pbf': tileOf({ land: [{}] }), '2/0/1.png': png(1) }, '2023')
-    assert.equal(await listed(), undefined)
+    assert.equal(await readLayers(), undefined)
   })
 
   it('fill an empty list of source layers in the metadata of the source', async () => {
     await loadFiles({ '2/0/0.pbf': tileOf({ land: [{}] }) }, '2023', { format: 'pbf', json: '{"vector_layers":[]}' })
-    assert.deepEqual(await listed(), [['land', '', 2, 2]])
+    assert.deepEqual(await readLayers(), [['land', '', 2, 2]])
   })
 
   it('add source layers only when they are not damaged', async () => {
-    const cut = tileOf({ water: [{}] })
-    await loadFiles({ '2/0/0.pbf': encodeTile({ bad: [feature({ a: 1 })] }).subarray(0, -3), '2/0/1.pbf': cut }, '2023')
-    assert.deepEqual(await listed(), [['water', '', 2, 2]])
+    const intact = tileOf({ water: [{}] })
+    await loadFiles(
+      { '2/0/0.pbf': encodeTile({ bad: [feature({ a: 1 })] }).subarray(0, -3), '2/0/1.pbf': intact }, '2023'
+    )
+    assert.deepEqual(await readLayers(), [['water', '', 2, 2]])
   })
 
   it('cannot make the layer document too large with many source layers and fields', async () => {
@@ -86,7 +88,7 @@ onEachStore('the vector tiles of a load', backend => {
     await loadFiles(
       { '2/0/0.pbf': tileOf(many), '2/0/1.pbf': tileOf({ wide: [wide(1)], '': [{}], ['n'.repeat(500)]: [{}] }) }, '2023'
     )
-    const { vector_layers: layers } = await own.store.layer('osm')
+    const { vector_layers: layers } = await fixture.store.layer('osm')
     assert.ok(layers.length > 50 && layers.length <= 1000)
     assert.ok(JSON.stringify(layers).length <= sourceLayersDefaults.size)
     assert.ok(layers.every(({ id, fields }) => id && id.length < 300 &&
@@ -105,7 +107,7 @@ describe('the source layers of a load', () => {
     const [plain, larger] =
       [tileOf({ land: [{}] }), tileOf({ peaks: [{ name: 'a rare thing, in a tile that has more than the others' }] })]
     const layers = new SourceLayers()
-    for (let at = 0; at < 5000; at++) await layers.add({ z: 9 }, at === 2600 ? larger : plain)
+    for (let index = 0; index < 5000; index++) await layers.add({ z: 9 }, index === 2600 ? larger : plain)
     assert.deepEqual(layers.complete({ format: 'pbf' }).vector_layers?.map(({ id }) => id), ['land', 'peaks'])
     assert.ok(layers.decoded < 120, `${layers.decoded} tiles`)
   })
@@ -118,9 +120,10 @@ describe('the source layers of a load', () => {
   })
 
   it('do not change listed entries that have an unknown form', async () => {
-    const odd = [{ id: 'land', fields: 'all' }, { fields: {} }, { id: { a: 1 } }]
-    assert.deepEqual((await complete([[1, tileOf({ land: [{ name: 'x' }] })]], { vector_layers: odd })).vector_layers,
-      odd)
+    const oddLayers = [{ id: 'land', fields: 'all' }, { fields: {} }, { id: { a: 1 } }]
+    assert.deepEqual(
+      (await complete([[1, tileOf({ land: [{ name: 'x' }] })]], { vector_layers: oddLayers })).vector_layers, oddLayers
+    )
   })
 
   it('may have the names __proto__ and constructor', async () => {

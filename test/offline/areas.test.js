@@ -1,4 +1,4 @@
-// Areas of a device: their list, their states, every call while another runs, and layers that may not be taken along.
+// Tests areas of a device: their list and states, calls that run at the same time, and layers that forbid offline use.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { until } from '../../bench/wait.js'
@@ -16,11 +16,14 @@ onEachStore('areas of a device', backend => {
   let offline
   beforeEach(async () => { offline = await shelf.open() })
 
-  /** Holds back what is asked for in bulk, until it is opened. */
+  /** Holds back bulk requests for tiles until it is opened. */
   const hold = () => {
-    const held = gate()
-    const off = shelf.front.rule(entry => { if (isCarried(entry)) return held.opened })
-    return { open: () => { off(); held.open() }, reached: () => until(() => shelf.front.requests().some(isCarried)) }
+    const barrier = gate()
+    const removeRule = shelf.front.rule(entry => { if (isCarried(entry)) return barrier.opened })
+    return {
+      open: () => { removeRule(); barrier.open() },
+      reached: () => until(() => shelf.front.requests().some(isCarried))
+    }
   }
   const limits = { batch: 5, smallBytes: 1, batchMost: 5 }
 
@@ -34,20 +37,21 @@ onEachStore('areas of a device', backend => {
       ['Half', 'new', '2024-01-01T00:00:00Z', false])
     assert.deepEqual([area.holds(6, 5, 9), area.holds(6, 6, 9), area.holds(5, 0, 0)], [true, false, false])
     await offline.close()
-    const again = await shelf.open()
-    assert.deepEqual(again.areas.list().map(({ id, name, spec }) => [id, name, spec]), [[area.id, 'Half', area.spec]])
-    assert.equal(again.areas.get('Half'), again.areas.get(area.id))
+    const reopened = await shelf.open()
+    assert.deepEqual(reopened.areas.list().map(({ id, name, spec }) => [id, name, spec]),
+      [[area.id, 'Half', area.spec]])
+    assert.equal(reopened.areas.get('Half'), reopened.areas.get(area.id))
   })
 
   it('are refused with a code and not stored when a field is bad', async () => {
     await offline.areas.add(HALF)
-    for (const [wrong, code] of [
+    for (const [fields, code] of [
       [{ name: 'Half' }, 'AREA_EXISTS'], [{ name: '  ' }, 'BAD_OPTION'],
       [{ layer: 'Osm' }, 'BAD_LAYER'], [{ layer: 'nothing' }, 'LAYER_NOT_FOUND'],
       [{ bbox: [1, 2, 3] }, 'BAD_BBOX'], [{ bbox: undefined }, 'BAD_AREA'],
       [{ bounds: [[0, 0], [1, 1]] }, 'BAD_AREA'], [{ zooms: '9-3' }, 'BAD_ZOOM'],
       [{ history: 'all' }, 'BAD_OPTION'], [{ history: { since: 'then' } }, 'BAD_TIME']
-    ]) assert.equal(await outcome(offline.areas.add({ ...HALF, name: 'New', ...wrong })), code, JSON.stringify(wrong))
+    ]) assert.equal(await outcome(offline.areas.add({ ...HALF, name: 'New', ...fields })), code, JSON.stringify(fields))
     assert.equal(offline.areas.list().length, 1)
   })
 
@@ -67,26 +71,26 @@ onEachStore('areas of a device', backend => {
     shelf.front.rule(() => ({ status: 503, body: '{}' }))
     const error = await area.refresh().then(() => undefined, reason => reason)
     assert.equal(error.code, 'COUCHDB_ERROR')
-    const { state: later, tiles: left, error: code, reason } = area.status()
-    assert.deepEqual([later, left, code, reason], ['complete', 60, 'COUCHDB_ERROR', error.message])
+    const { state: laterState, tiles: remainingTiles, error: code, reason } = area.status()
+    assert.deepEqual([laterState, remainingTiles, code, reason], ['complete', 60, 'COUCHDB_ERROR', error.message])
     shelf.front.reset()
     assert.equal((await area.refresh()).error, undefined)
   })
 
   it('continue a download when one of two callers aborts, and stop when both have', async () => {
     const area = await offline.areas.add(HALF)
-    const held = hold()
-    const [one, two] = [new AbortController(), new AbortController()]
-    const first = outcome(area.download({ signal: one.signal }))
-    const second = outcome(area.refresh({ signal: two.signal }))
-    await held.reached()
-    one.abort()
+    const requestHold = hold()
+    const [firstController, secondController] = [new AbortController(), new AbortController()]
+    const first = outcome(area.download({ signal: firstController.signal }))
+    const second = outcome(area.refresh({ signal: secondController.signal }))
+    await requestHold.reached()
+    firstController.abort()
     assert.equal(await first, 'ABORTED')
     assert.equal(area.state, 'downloading')
-    two.abort()
+    secondController.abort()
     assert.equal(await second, 'ABORTED')
     await until(() => area.state === 'incomplete')
-    held.open()
+    requestHold.open()
     assert.equal((await area.download()).state, 'complete')
   })
 
@@ -104,10 +108,10 @@ onEachStore('areas of a device', backend => {
     offline = await shelf.open()
     assert.equal(offline.areas.get('Half').state, 'paused')
     shelf.front.forget()
-    assert.deepEqual((({ state: end, tiles: all }) => [end, all])(await offline.areas.get('Half').download()),
-      ['complete', 60])
-    const asked = shelf.asked()
-    assert.ok(asked.length <= 60 - tiles, `${asked.length} asked for after ${tiles}`)
+    assert.deepEqual((({ state: finalState, tiles: finalTiles }) => [finalState, finalTiles])(
+      await offline.areas.get('Half').download()), ['complete', 60])
+    const requestedIds = shelf.asked()
+    assert.ok(requestedIds.length <= 60 - tiles, `${requestedIds.length} asked for after ${tiles}`)
   })
 
   it('can be paused while their tiles are counted', async () => {
@@ -124,9 +128,9 @@ onEachStore('areas of a device', backend => {
 
   it('can be removed during a download, which ends with ABORTED for all callers', async () => {
     const area = await offline.areas.add(HALF)
-    const held = hold()
+    const requestHold = hold()
     const calls = [area.download(), area.refresh()].map(outcome)
-    await held.reached()
+    await requestHold.reached()
     const folder = shelf.path(`field-${area.id}`)
     assert.ok(existsSync(folder))
     const removals = [area.remove(), area.remove()]
@@ -134,7 +138,7 @@ onEachStore('areas of a device', backend => {
     assert.equal(await outcome(area.download()), 'AREA_NOT_FOUND')
     await Promise.all(removals)
     assert.deepEqual(await Promise.all(calls), ['ABORTED', 'ABORTED'])
-    held.open()
+    requestHold.open()
     assert.deepEqual([offline.areas.list(), existsSync(folder), area.state], [[], false, 'removing'])
     for (const verb of ['download', 'refresh', 'estimate', 'pause', 'live', 'rename']) {
       assert.equal(await outcome(area[verb]('x')), 'AREA_NOT_FOUND', verb)
@@ -145,7 +149,7 @@ onEachStore('areas of a device', backend => {
 
   it('end every call with ABORTED when the store is closed', async () => {
     const area = await offline.areas.add(HALF)
-    const held = hold()
+    const requestHold = hold()
     const counting = gate()
     shelf.front.rule(({ kind }) => kind === 'layer' && offline.areas.list().length && area.state === 'downloading'
       ? counting.opened : undefined)
@@ -156,18 +160,18 @@ onEachStore('areas of a device', backend => {
     await offline.close()
     assert.deepEqual(await Promise.all(calls), Array(4).fill('ABORTED'))
     counting.open()
-    held.open()
+    requestHold.open()
     assert.equal(await outcome(area.download()), 'ABORTED')
     assert.equal(await outcome(offline.areas.add(OTHER)), 'ABORTED')
     assert.deepEqual([offline.databases('osm'), await offline.close()], [[], undefined])
-    const again = await shelf.open()
-    assert.equal((await again.areas.get('Half').download()).tiles, 60)
+    const reopened = await shelf.open()
+    assert.equal((await reopened.areas.get('Half').download()).tiles, 60)
   })
 
   it('download each tile once for several callers, copy it for another area, and keep it for that one', async () => {
     const [half, other] = [await offline.areas.add(HALF), await offline.areas.add(OTHER)]
-    const all = await Promise.all([half.download(), half.download(), half.refresh()])
-    assert.deepEqual(all.map(({ state, tiles }) => [state, tiles]), Array(3).fill(['complete', 60]))
+    const statuses = await Promise.all([half.download(), half.download(), half.refresh()])
+    assert.deepEqual(statuses.map(({ state, tiles }) => [state, tiles]), Array(3).fill(['complete', 60]))
     assert.equal(shelf.asked().length, 60)
     shelf.front.forget()
     await other.download()
@@ -185,7 +189,7 @@ onEachStore('areas of a device', backend => {
 
 onEachStore('layers that forbid offline use', backend => {
   const shelf = useShelf(backend)
-  const wish = { name: 'Area', layer: 'osm', bbox: box([0, 3], [0, 3]), zooms: 6 }
+  const spec = { name: 'Area', layer: 'osm', bbox: box([0, 3], [0, 3]), zooms: 6 }
   const define =
     fields => shelf.store.defineLayer('osm', stored => ({ ...stored, offline: null, upstream: null, ...fields }))
   const refusal = promise => promise.then(() => undefined, error => {
@@ -200,19 +204,19 @@ onEachStore('layers that forbid offline use', backend => {
 
   it('are refused by their field offline or the terms of their upstream, with the name', async () => {
     await define({ offline: false })
-    assert.equal(await refusal(offline.areas.add(wish)), 'the layer "osm" does not allow offline use')
-    assert.equal(await refusal(offline.areas.estimate(wish)), 'the layer "osm" does not allow offline use')
+    assert.equal(await refusal(offline.areas.add(spec)), 'the layer "osm" does not allow offline use')
+    assert.equal(await refusal(offline.areas.estimate(spec)), 'the layer "osm" does not allow offline use')
     assert.deepEqual(offline.areas.list(), [])
     await define({ upstream: OSM })
-    assert.equal(await refusal(offline.areas.add(wish)),
+    assert.equal(await refusal(offline.areas.add(spec)),
       'the terms of tile.openstreetmap.org, where the tiles of osm come from, forbid offline use')
     await define({ upstream: { ...OSM, seed: true } })
-    assert.equal((await offline.areas.add(wish)).state, 'new')
+    assert.equal((await offline.areas.add(spec)).state, 'new')
   })
 
   it('are downloaded with the option permission, also after a restart', async () => {
     await define({ offline: false, upstream: OSM })
-    await offline.areas.add({ ...wish, permission: true })
+    await offline.areas.add({ ...spec, permission: true })
     await offline.close()
     offline = await shelf.open()
     assert.equal((await offline.areas.get('Area').download()).tiles, 16)
@@ -220,7 +224,7 @@ onEachStore('layers that forbid offline use', backend => {
   })
 
   it('are neither refreshed nor downloaded when they forbid it later, but keep their tiles', async () => {
-    const area = await offline.areas.add(wish)
+    const area = await offline.areas.add(spec)
     await area.download()
     await define({ offline: false })
     await refusal(area.refresh())
@@ -228,7 +232,7 @@ onEachStore('layers that forbid offline use', backend => {
     assert.deepEqual([state, tiles, error, reason],
       ['complete', 16, 'OFFLINE_FORBIDDEN', 'the layer "osm" does not allow offline use'])
     await define({})
-    const other = await offline.areas.add({ ...wish, name: 'Other' })
+    const other = await offline.areas.add({ ...spec, name: 'Other' })
     await define({ upstream: OSM })
     await refusal(other.download())
     assert.equal(other.state, 'new')

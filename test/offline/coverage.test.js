@@ -1,25 +1,25 @@
 /* global L, document, window -- of the page, in functions that run there */
-// Which tiles are on the device: told by areas and columns, and painted over the map.
+// Tests the coverage of tiles by a device: computed from areas and columns, and drawn over the map.
 import assert from 'node:assert/strict'
 import { coverageOf } from '../../client/offline/coverage.js'
 import { parseArea } from '../../core/index.js'
 import { Selection } from '../../core/mirror/index.js'
 import { field, onField, take } from '../support/offline/suite.js'
 
-/** An OfflineStore of which everything is known: areas, and rows that are there. */
-function storeOf (areas, { held = () => true } = {}) {
-  const asked = /** @type {any[]} */ ([])
-  const rows = has => async (layer, { z, x, y0, y1 }) => Array.from({ length: y1 - y0 + 1 }, (_, at) => y0 + at)
+/** Makes an OfflineStore with these areas. `held` tells which tiles are on the device. */
+function storeOf (areas, { held: isOnDevice = () => true } = {}) {
+  const columnLists = /** @type {any[]} */ ([])
+  const listRows = has => async (layer, { z, x, y0, y1 }) => Array.from({ length: y1 - y0 + 1 }, (_, row) => y0 + row)
     .filter(y => has(z, x, y))
   return {
-    asked,
+    asked: columnLists,
     ready: Promise.resolve(),
     areas: { list: () => areas },
     device: {
       async versions (layer, columns) {
-        asked.push(columns)
-        const found = await Promise.all(columns.map(column => rows(held)(layer, column)))
-        return found.map(ys => ys.map(y => ({ y, current: true, gone: false })))
+        columnLists.push(columns)
+        const rowLists = await Promise.all(columns.map(column => listRows(isOnDevice)(layer, column)))
+        return rowLists.map(ys => ys.map(y => ({ y, current: true, gone: false })))
       }
     }
   }
@@ -30,7 +30,7 @@ const area = ({ bbox, polygon, zooms, isComplete = true, state = 'complete', til
   selection: new Selection({ layers: [layer], area: parseArea({ bbox, polygon }), zooms, current: true })
 })
 const column = (z, x, y0 = 0, y1 = 2 ** z - 1) => ({ z, x, y0, y1 })
-const every = z => Array.from({ length: 2 ** z }, (_, x) => column(z, x))
+const columnsOf = z => Array.from({ length: 2 ** z }, (_, x) => column(z, x))
 const look =
   async (store, columns, bounds) => Object.fromEntries(await coverageOf(store, 'osm', columns, bounds && { bounds }))
 
@@ -40,7 +40,7 @@ describe('the coverage of a tile', () => {
   it('is whole where an area has all tiles below it, and part at the edge of the area', async () => {
     const store = storeOf([area({ bbox: [-180, -85.06, 45, 85.06], zooms: { min: 0, max: 6 } })],
       { held: (z, x) => x <= 2 ** z * 225 / 360 })
-    assert.deepEqual(await look(store, every(1)),
+    assert.deepEqual(await look(store, columnsOf(1)),
       { '1/0/0': 'whole', '1/0/1': 'whole', '1/1/0': 'part', '1/1/1': 'part' })
     const deep = await look(store, [column(6, 39, 10, 10), column(6, 40, 10, 10), column(6, 41, 10, 10)])
     assert.deepEqual(deep, { '6/39/10': 'whole', '6/40/10': 'part' },
@@ -52,7 +52,7 @@ describe('the coverage of a tile', () => {
     const overview = area({ bbox: [-180, -86, 180, 86], zooms: { min: 0, max: 2 } })
     const town = area({ bbox: [10, 10, 11, 11], zooms: { min: 0, max: 9 } })
     const store = storeOf([overview, town])
-    assert.deepEqual(await look(store, every(1)),
+    assert.deepEqual(await look(store, columnsOf(1)),
       { '1/0/0': 'whole', '1/0/1': 'whole', '1/1/0': 'part', '1/1/1': 'whole' })
   })
 
@@ -61,10 +61,10 @@ describe('the coverage of a tile', () => {
     const bbox = [-180, -86, 180, 86]
     assert.deepEqual(await look(storeOf([area({ bbox, zooms, isComplete: false })]), [column(3, 1, 1, 1)]),
       { '3/1/1': 'part' })
-    const beneath = { held: z => z >= 2 }
-    assert.deepEqual(await look(storeOf([area({ bbox, zooms })], beneath), [column(1, 0), column(2, 0, 0, 0)]),
+    const deeper = { held: z => z >= 2 }
+    assert.deepEqual(await look(storeOf([area({ bbox, zooms })], deeper), [column(1, 0), column(2, 0, 0, 0)]),
       { '1/0/0': 'part', '1/0/1': 'part', '2/0/0': 'whole' })
-    assert.deepEqual(await look(storeOf([area({ bbox, zooms, tiles: 0, isComplete: false })], beneath), [column(1, 0)]),
+    assert.deepEqual(await look(storeOf([area({ bbox, zooms, tiles: 0, isComplete: false })], deeper), [column(1, 0)]),
       {}, 'nothing of it is here yet')
     assert.deepEqual(await look(storeOf([area({ bbox, zooms })], { held: () => false }), [column(6, 0, 0, 3)]),
       {}, 'it is not as deep')
@@ -75,22 +75,22 @@ describe('the coverage of a tile', () => {
     const zooms = { min: 0, max: 3 }
     const store =
       storeOf([area({ bbox, zooms, layer: 'topo' }), area({ bbox, zooms, state: 'removing' })], { held: () => false })
-    assert.deepEqual(await look(store, every(2)), {})
+    assert.deepEqual(await look(store, columnsOf(2)), {})
   })
 
   it('respects polygons, and needs no tiles beyond the bounds of the layer', async () => {
     const polygon =
       { type: 'Polygon', coordinates: [[[-179.9, -80], [-0.1, -80], [-0.1, 80], [-179.9, 80], [-179.9, -80]]] }
     const shape = area({ polygon, zooms: { min: 0, max: 8 } })
-    const there = { held: (z, x, y) => shape.selection.touches(z, x, y) }
-    assert.deepEqual(await look(storeOf([shape], there), [column(2, 0), column(2, 1), column(2, 2)]), {
+    const shapeTiles = { held: (z, x, y) => shape.selection.touches(z, x, y) }
+    assert.deepEqual(await look(storeOf([shape], shapeTiles), [column(2, 0), column(2, 1), column(2, 2)]), {
       '2/0/0': 'part', '2/0/1': 'whole', '2/0/2': 'whole', '2/0/3': 'part',
       '2/1/0': 'part', '2/1/1': 'whole', '2/1/2': 'whole', '2/1/3': 'part'
     })
     const box = area({ bbox: [-90, 0, 0, 66], zooms: { min: 0, max: 8 } })
-    const held = { held: (z, x, y) => box.selection.touches(z, x, y) }
-    assert.deepEqual(await look(storeOf([box], held), [column(1, 0, 0, 0)]), { '1/0/0': 'part' })
-    assert.deepEqual(await look(storeOf([box], held), [column(1, 0, 0, 0)], [-90, 0, 0, 66]), { '1/0/0': 'whole' })
+    const boxTiles = { held: (z, x, y) => box.selection.touches(z, x, y) }
+    assert.deepEqual(await look(storeOf([box], boxTiles), [column(1, 0, 0, 0)]), { '1/0/0': 'part' })
+    assert.deepEqual(await look(storeOf([box], boxTiles), [column(1, 0, 0, 0)], [-90, 0, 0, 66]), { '1/0/0': 'whole' })
   })
 
   it('works across the antimeridian', async () => {
@@ -104,40 +104,40 @@ describe('the coverage of a tile', () => {
 })
 
 onField('the coverage on a map', ['small'], stage => {
-  const marks = page => page.evaluate(() => {
+  const readMarks = page => page.evaluate(() => {
     const kinds = {}
     for (const { el, current } of Object.values(/** @type {any} */ (window).marks._tiles)) {
       if (current) kinds[el.dataset.tile] = /coverage-(whole|part)/.exec(el.className)?.[1] ?? null
     }
     return kinds
   })
-  const eventually = (page, wanted) => page.waitForFunction(expected => {
-    const all = /** @type {any} */ (window).marks._tiles
-    const seen = Object.values(all).filter(({ current }) => current)
+  const waitForMarks = (page, lines) => page.waitForFunction(expected => {
+    const tiles = /** @type {any} */ (window).marks._tiles
+    const shownLines = Object.values(tiles).filter(({ current }) => current)
       .map(({ el }) => `${el.dataset.tile} ${/coverage-(whole|part)/.exec(el.className)?.[1]}`)
-    return expected.every(line => seen.includes(line))
-  }, wanted)
+    return expected.every(line => shownLines.includes(line))
+  }, lines)
 
   async function show (page, zoom = 2) {
     await page.evaluate(z => {
-      const view = /** @type {any} */ (window)
-      view.map = L.map('map', { center: [0, 0], zoom: z, zoomAnimation: false })
-      view.looks = 0
-      view.marks = L.tileLayer.couch.coverage(view.offline, { layer: 'small' })
-        .on('coverage', () => { view.looks++ }).addTo(view.map)
+      const pageWindow = /** @type {any} */ (window)
+      pageWindow.map = L.map('map', { center: [0, 0], zoom: z, zoomAnimation: false })
+      pageWindow.looks = 0
+      pageWindow.marks = L.tileLayer.couch.coverage(pageWindow.offline, { layer: 'small' })
+        .on('coverage', () => { pageWindow.looks++ }).addTo(pageWindow.map)
     }, zoom)
   }
 
   it('is updated when an area is downloaded, added or removed', async () => {
     const page = await (await stage.device()).open()
     await show(page)
-    assert.deepEqual([...new Set(Object.values(await marks(page)))], [null])
+    assert.deepEqual([...new Set(Object.values(await readMarks(page)))], [null])
     await take(page, { name: 'West', layer: 'small', bbox: [-180, -85, -0.1, 85], zooms: '0-4' })
-    await eventually(page, ['2/1/1 whole', '2/1/2 whole', '2/2/1 undefined'])
+    await waitForMarks(page, ['2/1/1 whole', '2/1/2 whole', '2/2/1 undefined'])
     await take(page, { name: 'Overview', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-2' })
-    await eventually(page, ['2/1/1 whole', '2/2/1 whole', '2/2/2 whole'])
+    await waitForMarks(page, ['2/1/1 whole', '2/2/1 whole', '2/2/2 whole'])
     await field(page, 'call', 'West', 'remove')
-    await eventually(page, ['2/1/1 whole', '2/2/1 whole'])
+    await waitForMarks(page, ['2/1/1 whole', '2/2/1 whole'])
     await page.evaluate(() => { /** @type {any} */ (window).map.setZoom(3) })
     await page.waitForFunction(() => Object.values(/** @type {any} */ (window).marks._tiles)
       .some(({ el, current }) => current && /^3/.test(el.dataset.tile)))
@@ -150,17 +150,17 @@ onField('the coverage on a map', ['small'], stage => {
   it('is shown in another tab, also without a network', async () => {
     const device = await stage.device()
     const page = await device.open()
-    const other = await device.open()
-    await show(other)
+    const otherPage = await device.open()
+    await show(otherPage)
     await take(page, { name: 'East', layer: 'small', bbox: [0.1, -85, 180, 85], zooms: '1-4' })
-    await eventually(other, ['2/2/1 whole', '2/1/1 undefined'])
+    await waitForMarks(otherPage, ['2/2/1 whole', '2/1/1 undefined'])
     await device.leave()
-    await other.evaluate(() => { /** @type {any} */ (window).map.setZoom(5) })
-    await other.waitForFunction(() => Object.values(/** @type {any} */ (window).marks._tiles)
+    await otherPage.evaluate(() => { /** @type {any} */ (window).map.setZoom(5) })
+    await otherPage.waitForFunction(() => Object.values(/** @type {any} */ (window).marks._tiles)
       .some(({ el, current }) => current && /^4/.test(el.dataset.tile)))
-    await eventually(other, ['4/8/7 whole'])
-    await other.evaluate(() => { /** @type {any} */ (window).map.setZoom(0) })
-    await eventually(other, ['0/0/0 part'])
+    await waitForMarks(otherPage, ['4/8/7 whole'])
+    await otherPage.evaluate(() => { /** @type {any} */ (window).map.setZoom(0) })
+    await waitForMarks(otherPage, ['0/0/0 part'])
     await device.comeBack()
   })
 
@@ -178,7 +178,7 @@ onField('the coverage on a map', ['small'], stage => {
       }
       map.setView([0, 0], 1, { animate: false })
     })
-    await eventually(page, ['1/0/0 whole', '1/1/1 whole'])
+    await waitForMarks(page, ['1/0/0 whole', '1/1/1 whole'])
     assert.deepEqual(await page.evaluate(() => /** @type {any} */ (window).marks.counts()), { whole: 4, part: 0 })
     await page.evaluate(async () => {
       const { map, marks: layer, offline } = /** @type {any} */ (window)

@@ -1,4 +1,4 @@
-// Downloads that are stopped, spoilt, refused and crowded out.
+// Tests downloads that are aborted, get damaged or failed answers, or run in two tabs at once.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { gate } from '../support/client/front.js'
@@ -6,23 +6,23 @@ import { field, isBulk, onField, take } from '../support/offline/suite.js'
 
 const PLAIN = { name: 'Plain', layer: 'plain', bbox: [-180, -85, 180, 85], zooms: '0-5' }
 const SMALL = { name: 'Small', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-4', history: true }
-const SOME = new Set(['plain:5:3:4', 'plain:5:20:20', 'plain:4:7:7'])
+const BROKEN = new Set(['plain:5:3:4', 'plain:5:20:20', 'plain:4:7:7'])
 
-// with answers that never end: each is waited for for half a minute
+// adds answers that never end, each of which takes half a minute
 const isLong = Boolean(process.env.TILECOUCH_OFFLINE_ROUNDS)
-const AROUND = 40 // bytes
+const MARGIN = 40 // bytes on each side of a changed byte
 
-/** Batches small enough to have many, and not smaller where the machine is slow. */
+/** Small batches, so that a download has many. `batchTime` keeps their size constant on a slow machine. */
 const limits = { batch: 50, smallBytes: 0, batchMost: 50, batchBytes: 64 * 1024, batchTime: 60000 }
 
 onField('a download', ['plain', 'small'], stage => {
-  /** Lets so many batches pass, and holds the others until it is opened. */
-  function hold (most) {
+  /** Lets the first `limit` batches pass, and holds the others until it is opened. */
+  function hold (limit) {
     const { opened, open } = gate()
     let passed = 0
     let waiting = 0
     stage.front.rule(async entry => {
-      if (!isBulk(entry) || ++passed <= most) return
+      if (!isBulk(entry) || ++passed <= limit) return
       waiting++
       await opened
     })
@@ -33,19 +33,19 @@ onField('a download', ['plain', 'small'], stage => {
     const device = await stage.device()
     const page = await device.open({ limits })
     await field(page, 'add', PLAIN)
-    const held = hold(15)
+    const batchHold = hold(15)
     await field(page, 'begin', 'Plain', 'download')
-    await until(held.isHolding, { timeout: 30000 })
+    await until(batchHold.isHolding, { timeout: 30000 })
     await until(async () => (await field(page, 'status', 'Plain')).versions >= 500,
       { timeout: 30000, what: 'what has come to be written' })
     await field(page, 'abort', 'Plain')
     assert.equal((await field(page, 'ended', 'Plain')).code, 'ABORTED')
-    const asked = stage.front.requests().length
-    held.open()
+    const requestCount = stage.front.requests().length
+    batchHold.open()
     await until(async () => (await field(page, 'list'))[0].state === 'incomplete')
     const { versions } = await field(page, 'status', 'Plain')
     assert.ok(versions >= 500 && versions < 1365, `${versions} are kept`)
-    assert.equal(stage.front.requests().length, asked, 'nothing more is asked for')
+    assert.equal(stage.front.requests().length, requestCount, 'nothing more is asked for')
     stage.front.forget()
     const { result, ...error } = await field(page, 'call', 'Plain', 'download')
     assert.ok(result, error.message)
@@ -57,12 +57,12 @@ onField('a download', ['plain', 'small'], stage => {
     const device = await stage.device({ at: 'store' })
     const page = await device.open({ limits })
     await field(page, 'add', PLAIN)
-    const held = hold(6)
+    const batchHold = hold(6)
     await field(page, 'begin', 'Plain', 'download')
-    await until(held.isHolding, { timeout: 30000 })
+    await until(batchHold.isHolding, { timeout: 30000 })
     await field(page, 'call', 'Plain', 'pause')
     assert.equal((await field(page, 'ended', 'Plain')).code, 'ABORTED')
-    held.open()
+    batchHold.open()
     assert.equal((await field(page, 'status', 'Plain')).state, 'paused')
     await device.reload(page, { limits })
     assert.equal((await field(page, 'status', 'Plain')).state, 'paused')
@@ -70,27 +70,28 @@ onField('a download', ['plain', 'small'], stage => {
     await stage.isWhole(page, PLAIN)
   })
 
-  for (const [what, answer] of /** @type {const} */ ([
+  for (const [condition, answer] of /** @type {const} */ ([
     ['the store fails for some tiles', { status: 500, body: '{"error":"internal_server_error","reason":"badmatch"}' }],
     ['answers lack some tiles', { status: 200, body: '{"results":[]}' }]
   ])) {
-    it(`fetches the other tiles when ${what}, and later only the failed ones`, async () => {
+    it(`fetches the other tiles when ${condition}, and later only the failed ones`, async () => {
       const device = await stage.device()
       device.allow(/status of 500/)
       const page = await device.open({ limits: { ...limits, tries: 2, retryDelay: 20 } })
       await field(page, 'add', PLAIN)
-      const well = stage.front.rule(entry => {
-        if (isBulk(entry) && entry.body.docs.some(({ id }) => SOME.has(id))) return answer
+      const removeRule = stage.front.rule(entry => {
+        if (isBulk(entry) && entry.body.docs.some(({ id }) => BROKEN.has(id))) return answer
       })
       const { result, ...error } = await field(page, 'call', 'Plain', 'download')
       assert.ok(result, error.message)
-      assert.deepEqual([result.state, result.failed, result.versions], ['incomplete', SOME.size, 1365 - SOME.size])
-      const later = await field(await device.open(), 'status', 'Plain')
-      assert.deepEqual([later.state, later.failed], ['incomplete', SOME.size], 'in a page that is opened later as well')
-      well()
+      assert.deepEqual([result.state, result.failed, result.versions], ['incomplete', BROKEN.size, 1365 - BROKEN.size])
+      const reopened = await field(await device.open(), 'status', 'Plain')
+      assert.deepEqual([reopened.state, reopened.failed], ['incomplete', BROKEN.size],
+        'in a page that is opened later as well')
+      removeRule()
       stage.front.forget()
       assert.equal((await field(page, 'call', 'Plain', 'download')).result?.state, 'complete')
-      assert.deepEqual(stage.asked().sort(), [...SOME].sort(), 'only those')
+      assert.deepEqual(stage.asked().sort(), [...BROKEN].sort(), 'only those')
       await stage.isWhole(page, PLAIN)
     })
   }
@@ -104,63 +105,65 @@ onField('a download', ['plain', 'small'], stage => {
     const bad = [{ cut: 3000 }, ...(isLong ? [{ hang: 3000 }] : []), { change: piece => flip(piece) },
       { status: 500, body: '{"error":"timeout"}' }, { cut: 0 }, { status: 502, body: '<html>' }]
     let turn = 0
-    const spoilt = []
+    const spoiltAnswers = []
     stage.front.rule(entry => {
       if (!isBulk(entry) || ++turn % 2) return
-      const answer = bad[spoilt.length % bad.length]
-      if (spoilt.length < 15) return spoilt.push(answer) && answer
+      const answer = bad[spoiltAnswers.length % bad.length]
+      if (spoiltAnswers.length < 15) return spoiltAnswers.push(answer) && answer
     })
     await until(async () => {
       const { result, code, message } = await field(page, 'call', 'Small', 'download')
       assert.ok(result || ['UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR'].includes(code), message)
       return result?.state === 'complete'
     }, { timeout: isLong ? 600000 : 60000 })
-    assert.ok(spoilt.length > 4, `${spoilt.length} answers were spoilt`)
+    assert.ok(spoiltAnswers.length > 4, `${spoiltAnswers.length} answers were spoilt`)
     await stage.isWhole(page, SMALL)
   })
 
   it('runs in one of two tabs, and continues in the other when its tab is closed', async () => {
     const device = await stage.device()
-    const one = await device.open({ limits })
-    const two = await device.open({ limits })
-    await field(one, 'add', PLAIN)
-    await until(async () => (await field(two, 'list')).length === 1)
-    const held = hold(6)
-    await Promise.all([one, two].map(page => field(page, 'begin', 'Plain', 'download')))
-    await until(held.isHolding, { timeout: 30000 })
-    const states = await Promise.all([one, two].map(async page => (await field(page, 'status', 'Plain')).state))
+    const first = await device.open({ limits })
+    const second = await device.open({ limits })
+    await field(first, 'add', PLAIN)
+    await until(async () => (await field(second, 'list')).length === 1)
+    const batchHold = hold(6)
+    await Promise.all([first, second].map(page => field(page, 'begin', 'Plain', 'download')))
+    await until(batchHold.isHolding, { timeout: 30000 })
+    const states = await Promise.all([first, second].map(async page => (await field(page, 'status', 'Plain')).state))
     assert.deepEqual(states.sort(), ['downloading', 'waiting'])
-    const [working, waiting] = (await field(one, 'status', 'Plain')).state === 'downloading' ? [one, two] : [two, one]
-    await until(async () => (await field(waiting, 'status', 'Plain')).versions > 0)
-    await working.close()
-    held.open()
-    const { result, ...error } = await field(waiting, 'ended', 'Plain')
+    const [workingPage, waitingPage] = (await field(first, 'status', 'Plain')).state === 'downloading'
+      ? [first, second]
+      : [second, first]
+    await until(async () => (await field(waitingPage, 'status', 'Plain')).versions > 0)
+    await workingPage.close()
+    batchHold.open()
+    const { result, ...error } = await field(waitingPage, 'ended', 'Plain')
     assert.equal(result?.state, 'complete', error.message)
     assert.ok(stage.asked().length <= 1365 + 600,
       `${stage.asked().length} asked for: once each, but what was on its way, and what each tab weighed`)
-    await stage.isWhole(waiting, PLAIN)
+    await stage.isWhole(waitingPage, PLAIN)
   })
 
   it('completes for two areas in two tabs at the same time', async () => {
     const device = await stage.device()
-    const [one, two] = [await device.open(), await device.open()]
-    const [a, b] = await Promise.all([take(one, PLAIN), take(two, SMALL)])
-    assert.deepEqual([a.state, b.state], ['complete', 'complete'])
-    await until(async () => (await field(one, 'list')).filter(({ isComplete }) => isComplete).length === 2)
-    await stage.isWhole(two, PLAIN)
-    await stage.isWhole(one, SMALL)
+    const [first, second] = [await device.open(), await device.open()]
+    const [plain, small] = await Promise.all([take(first, PLAIN), take(second, SMALL)])
+    assert.deepEqual([plain.state, small.state], ['complete', 'complete'])
+    await until(async () => (await field(first, 'list')).filter(({ isComplete }) => isComplete).length === 2)
+    await stage.isWhole(second, PLAIN)
+    await stage.isWhole(first, SMALL)
   })
 })
 
 /**
- * Changes a byte of an attachment: of nothing else could one tell. It is where no quote and no end of a line is near.
+ * Changes one byte of an attachment. Only attachments have such a long run of bytes without a quote or line end.
  */
 function flip (piece) {
   let run = 0
-  for (let at = 0; at < piece.length; at++) {
-    run = piece[at] === 0x22 || piece[at] === 0x0d ? 0 : run + 1
-    if (run < 2 * AROUND) continue
-    piece[at - AROUND] ^= piece[at - AROUND] === 0x41 ? 3 : 1 // A to B, and other letters of base64 to letters
+  for (let index = 0; index < piece.length; index++) {
+    run = piece[index] === 0x22 || piece[index] === 0x0d ? 0 : run + 1
+    if (run < 2 * MARGIN) continue
+    piece[index - MARGIN] ^= piece[index - MARGIN] === 0x41 ? 3 : 1 // A to B, and other letters of base64 to letters
     return
   }
 }

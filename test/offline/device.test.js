@@ -1,4 +1,4 @@
-// What a device has, read from its databases: LevelDB here; layers.test.js reads IndexedDB.
+// Tests what Device reads from the databases of a device. This file uses LevelDB; layers.test.js uses IndexedDB.
 import assert from 'node:assert/strict'
 import { OfflineStore } from '../../client/offline/index.js'
 import { DatabaseReader } from '../../client/offline/database-reader.js'
@@ -14,7 +14,7 @@ import { useFolder } from '../support/folder.js'
 
 const bytesOf = async blob => Buffer.from(await blob.arrayBuffer())
 
-/** A tile's document, as a store writes it. */
+/** Makes the document of a tile as a store writes it. */
 async function tile (step, [z, x, y], { current = true, gone = false } = {}) {
   const _id = current ? tileId('a', z, x, y) : versionId('a', z, x, y, T(step))
   const fields = { _id, type: 'tile', layer: 'a', z, x, y, current, time: T(step) }
@@ -27,102 +27,103 @@ describe('a device', () => {
   const PLACE = [7, 3, 9]
   const COLUMN = { z: 7, x: 3, y0: 9, y1: 9 }
 
-  /** A device of databases: lists of documents, those of an area or what was made there. */
-  async function device (...parts) {
+  /** Opens a device with one database for each part: its documents, and fields that differ from the defaults. */
+  async function openDevice (...parts) {
     const databases = []
-    for (const { docs = [], ...about } of parts) {
+    for (const { docs = [], ...fields } of parts) {
       const db = pouch()
       await db.bulkDocs(docs)
-      databases.push({ db, area: { name: 'x' }, holds: () => true, isComplete: true, hasHistory: true, ...about })
+      databases.push({ db, area: { name: 'x' }, holds: () => true, isComplete: true, hasHistory: true, ...fields })
     }
     return Object.assign(new Device({ ready: Promise.resolve(), databases: () => databases }), { parts: databases })
   }
-  const told = ([list]) =>
-    list.map(({ time, current, gone }) => `${time.slice(8, 10)}${current ? ' head' : ''}${gone ? ' gone' : ''}`)
+  const summaryOf = ([versions]) =>
+    versions.map(({ time, current, gone }) => `${time.slice(8, 10)}${current ? ' head' : ''}${gone ? ' gone' : ''}`)
 
   it('lists versions by rows as numbers, although ids are sorted as text', async () => {
     const rows = [1, 8, 9, 10, 11, 80, 90, 91, 99, 100, 101, 102, 127]
     const docs = await Promise.all(rows.flatMap(y => [tile(2, [7, 3, y]), tile(1, [7, 3, y], { current: false })]))
-    const there = await device({ docs })
+    const device = await openDevice({ docs })
     for (const [y0, y1] of [[0, 127], [9, 10], [8, 100], [9, 9], [100, 102], [2, 7], [1, 1], [99, 127], [12, 79]]) {
-      const [list] = await there.versions('a', [{ z: 7, x: 3, y0, y1 }])
+      const [list] = await device.versions('a', [{ z: 7, x: 3, y0, y1 }])
       assert.deepEqual(list.map(({ y, time }) => [y, time]),
         rows.filter(y => y >= y0 && y <= y1).flatMap(y => [[y, T(1)], [y, T(2)]]), `${y0} to ${y1}`)
     }
-    assert.deepEqual(await there.versions('b', [COLUMN]), [[]])
-    assert.deepEqual(await there.versions('a', []), [])
+    assert.deepEqual(await device.versions('b', [COLUMN]), [[]])
+    assert.deepEqual(await device.versions('a', []), [])
   })
 
   it('lists a version once that is a head in one area and past in another', async () => {
-    const old = { docs: [await tile(1, PLACE)], hasHistory: false }
-    const fresh = { docs: [await tile(3, PLACE), await tile(1, PLACE, { current: false }),
+    const oldPart = { docs: [await tile(1, PLACE)], hasHistory: false }
+    const freshPart = { docs: [await tile(3, PLACE), await tile(1, PLACE, { current: false }),
       await tile(2, PLACE, { current: false, gone: true })] }
-    for (const parts of [[old, fresh], [fresh, old]]) {
-      assert.deepEqual(told(await (await device(...parts)).versions('a', [COLUMN])), ['01', '02 gone', '03 head'])
+    for (const parts of [[oldPart, freshPart], [freshPart, oldPart]]) {
+      assert.deepEqual(summaryOf(await (await openDevice(...parts)).versions('a', [COLUMN])),
+        ['01', '02 gone', '03 head'])
     }
   })
 
   it('distinguishes two images of the same time in two areas by their digest', async () => {
-    const other = { ...await tile(1, PLACE), _attachments: (await tile(7, PLACE))._attachments }
-    const fresh = { docs: [other] }
-    const old = { docs: [await tile(3, PLACE), await tile(1, PLACE, { current: false })] }
-    const there = await device(fresh, old)
-    const [[version]] = await there.versions('a', [COLUMN])
+    const otherDoc = { ...await tile(1, PLACE), _attachments: (await tile(7, PLACE))._attachments }
+    const freshPart = { docs: [otherDoc] }
+    const oldPart = { docs: [await tile(3, PLACE), await tile(1, PLACE, { current: false })] }
+    const device = await openDevice(freshPart, oldPart)
+    const [[version]] = await device.versions('a', [COLUMN])
     assert.deepEqual([version.time, version.digest], [T(1), digestOf(await picture(7, ...PLACE))])
-    assert.deepEqual(await bytesOf(await there.tile(version)), Buffer.from(await picture(7, ...PLACE)))
-    const behind = await device(old)
-    assert.equal(await behind.tile(version), undefined, 'what is as long and as old is not it')
-    assert.ok(await behind.tile({ ...version, digest: digestOf(await picture(1, ...PLACE)) }))
+    assert.deepEqual(await bytesOf(await device.tile(version)), Buffer.from(await picture(7, ...PLACE)))
+    const outdatedDevice = await openDevice(oldPart)
+    assert.equal(await outdatedDevice.tile(version), undefined, 'what is as long and as old is not it')
+    assert.ok(await outdatedDevice.tile({ ...version, digest: digestOf(await picture(1, ...PLACE)) }))
   })
 
   it('returns an image by its revision, or by its time when the head has changed', async () => {
-    const there = await device({ docs: [await tile(1, PLACE)] })
-    const [{ db }] = there.parts
-    const [[version]] = await there.versions('a', [COLUMN])
-    const blob = await there.tile(version)
+    const device = await openDevice({ docs: [await tile(1, PLACE)] })
+    const [{ db }] = device.parts
+    const [[version]] = await device.versions('a', [COLUMN])
+    const blob = await device.tile(version)
     assert.ok(blob instanceof Blob)
     assert.deepEqual([blob.type, await bytesOf(blob)], ['image/png', Buffer.from(await picture(1, ...PLACE))])
-    // as a refresh leaves it: the past beside, and the old head compacted
+    // a refresh stores the past version beside the head, and a compaction removes the old head
     await db.put(await tile(1, PLACE, { current: false }))
     await db.put({ ...await tile(2, PLACE), _rev: version.rev })
     await db.compact()
-    assert.deepEqual(await bytesOf(await there.tile(version)), Buffer.from(await picture(1, ...PLACE)))
-    assert.equal(await there.tile({ ...version, time: T(7) }), undefined, 'no other image for it')
-    // an area that was not refreshed has as its head what the network calls the past
-    const behind = await device({ docs: [await tile(1, PLACE)] })
-    assert.deepEqual(await bytesOf(await behind.tile({ ...version, current: false, rev: '1-other' })),
+    assert.deepEqual(await bytesOf(await device.tile(version)), Buffer.from(await picture(1, ...PLACE)))
+    assert.equal(await device.tile({ ...version, time: T(7) }), undefined, 'no other image for it')
+    // the head of an area that was not refreshed may be a past version in the store
+    const outdatedDevice = await openDevice({ docs: [await tile(1, PLACE)] })
+    assert.deepEqual(await bytesOf(await outdatedDevice.tile({ ...version, current: false, rev: '1-other' })),
       Buffer.from(await picture(1, ...PLACE)))
-    assert.deepEqual(await behind.holds('a', [version, { ...version, rev: '1-other' }]), [true, false])
+    assert.deepEqual(await outdatedDevice.holds('a', [version, { ...version, rev: '1-other' }]), [true, false])
   })
 
   it('returns no image for a tile that is gone or a document that is not a tile', async () => {
-    const there = await device({ docs: [
+    const device = await openDevice({ docs: [
       await tile(2, PLACE, { gone: true }), await tile(1, PLACE, { current: false }), { _id: 'a:7:3:10' },
       { _id: 'a:7:3:11', type: 'tile', time: T(1) }, { _id: 'a:7:3:x', type: 'tile', time: T(1) }
     ] })
-    const [list] = await there.versions('a', [{ z: 7, x: 3, y0: 9, y1: 12 }])
+    const [list] = await device.versions('a', [{ z: 7, x: 3, y0: 9, y1: 12 }])
     assert.deepEqual(list.map(({ y, time, gone }) => [y, time, gone]),
       [[9, T(1), false], [9, T(2), true], [11, T(1), true]])
-    assert.deepEqual([await there.head('a', ...PLACE), await there.has('a', ...PLACE), await there.tile(list[1])],
+    assert.deepEqual([await device.head('a', ...PLACE), await device.has('a', ...PLACE), await device.tile(list[1])],
       [undefined, false, undefined])
   })
 
   it('answers from the databases that it has left when others are closed, removed or cannot be opened', async () => {
-    const there = await device({ docs: [await tile(1, PLACE)] },
+    const device = await openDevice({ docs: [await tile(1, PLACE)] },
       { docs: [await tile(2, PLACE), { _id: layerId('a'), type: 'layer', layer: 'a' }] })
-    const [[older, newer]] = await there.versions('a', [COLUMN])
+    const [[older, newer]] = await device.versions('a', [COLUMN])
     assert.equal(newer.time, T(2))
-    const asked = Promise.all([there.versions('a', [COLUMN]), there.tile(newer),
-      there.head('a', ...PLACE), there.extent('a'), there.stats('a'), there.layers()])
-    await there.parts[1].db.destroy()
-    await asked
-    assert.deepEqual((await there.versions('a', [COLUMN]))[0].map(({ time }) => time), [T(1)])
-    assert.equal(await there.tile(newer), undefined)
-    assert.ok(await there.tile(older))
-    await there.parts[0].db.close()
-    assert.deepEqual([await there.versions('a', [COLUMN]), await there.head('a', ...PLACE),
-      await there.extent('a'), await there.layer('a'), await there.layers()], [[[]], undefined, null, undefined, []])
-    assert.equal((await there.stats('a')).versions, 0)
+    const reads = Promise.all([device.versions('a', [COLUMN]), device.tile(newer),
+      device.head('a', ...PLACE), device.extent('a'), device.stats('a'), device.layers()])
+    await device.parts[1].db.destroy()
+    await reads
+    assert.deepEqual((await device.versions('a', [COLUMN]))[0].map(({ time }) => time), [T(1)])
+    assert.equal(await device.tile(newer), undefined)
+    assert.ok(await device.tile(older))
+    await device.parts[0].db.close()
+    assert.deepEqual([await device.versions('a', [COLUMN]), await device.head('a', ...PLACE),
+      await device.extent('a'), await device.layer('a'), await device.layers()], [[[]], undefined, null, undefined, []])
+    assert.equal((await device.stats('a')).versions, 0)
     const broken = new Device({ ready: Promise.reject(new Error('no storage')), databases: () => [] })
     assert.deepEqual([await broken.versions('a', [COLUMN]), await broken.layer('a'), await broken.extent('a')],
       [[[]], undefined, null])
@@ -130,9 +131,9 @@ describe('a device', () => {
 
   it('lists its layers, with the newer one of two documents of a layer', async () => {
     const doc = { _id: layerId('a'), type: 'layer', layer: 'a', name: 'old' }
-    const there = await device({ docs: [doc] }, { docs: [doc, { _id: layerId('b'), type: 'layer', layer: 'b' }] })
-    await there.parts[1].db.put({ ...doc, name: 'new', _rev: (await there.parts[1].db.get(doc._id))._rev })
-    assert.deepEqual([(await there.layer('a')).name, (await there.layers()).map(({ layer, name }) => [layer, name])],
+    const device = await openDevice({ docs: [doc] }, { docs: [doc, { _id: layerId('b'), type: 'layer', layer: 'b' }] })
+    await device.parts[1].db.put({ ...doc, name: 'new', _rev: (await device.parts[1].db.get(doc._id))._rev })
+    assert.deepEqual([(await device.layer('a')).name, (await device.layers()).map(({ layer, name }) => [layer, name])],
       ['new', [['a', 'new'], ['b', undefined]]])
   })
 })
@@ -160,9 +161,10 @@ onEachStore('a downloaded area', backend => {
     const headers = username ? { Authorization: `Basic ${btoa(`${username}:${password}`)}` } : {}
     const couch = new CouchSource(as(url), { fetchOptions: { headers } })
     const columns = [{ z: 5, x: 3, y0: 1, y1: 30 }, { z: 4, x: 1, y0: 2, y1: 12 }, { z: 5, x: 4, y0: 2, y1: 30 }]
-    const [there, here] = [await couch.versions('deep', columns), await offline.device.versions('deep', columns)]
-    assert.deepEqual(here, there)
-    for (const version of there.flat().filter(({ gone }) => !gone)) {
+    const [storeVersions, deviceVersions] =
+      [await couch.versions('deep', columns), await offline.device.versions('deep', columns)]
+    assert.deepEqual(deviceVersions, storeVersions)
+    for (const version of storeVersions.flat().filter(({ gone }) => !gone)) {
       const blob = await offline.device.tile(version)
       assert.deepEqual([blob?.type, blob && await bytesOf(blob)],
         ['image/png', await bytesOf(await couch.tile(version))], JSON.stringify(version))
@@ -181,9 +183,9 @@ onEachStore('a downloaded area', backend => {
     const versions = (await offline.device.versions('deep', columns)).flat().filter(({ gone }) => !gone)
     const times = []
     for (const version of versions) {
-      const begun = performance.now()
+      const start = performance.now()
       await offline.device.tile(version)
-      times.push(performance.now() - begun)
+      times.push(performance.now() - start)
     }
     times.sort((a, b) => a - b)
     assert.ok(times[times.length >> 1] < 20, `${times[times.length >> 1]} ms`)
@@ -191,8 +193,8 @@ onEachStore('a downloaded area', backend => {
 })
 
 describe('an image that a compaction removes during a read', () => {
-  /** A database that answers `get` with each of these documents in turn. */
-  const answering = docs => DatabaseReader.of({ once () { return this }, get: async () => docs.shift() ??
+  /** Makes a reader of a database that returns these documents one after the other. */
+  const readerOf = docs => DatabaseReader.of({ once () { return this }, get: async () => docs.shift() ??
     Promise.reject(Object.assign(new Error('missing'), { status: 404 })) })
   const EMPTY = Buffer.alloc(0)
   const doc = async (rev, data) => ({
@@ -202,10 +204,10 @@ describe('an image that a compaction removes during a read', () => {
 
   it('is read again, and is undefined when its document is gone', async () => {
     const image = Buffer.from(await picture(1, 7, 3, 9))
-    const found = await answering([await doc('1-a', EMPTY), await doc('2-b', image)]).image('a:7:3:9')
-    assert.deepEqual([found?.version.rev, found && await bytesOf(found.blob)], ['2-b', image])
-    assert.equal(await answering([await doc('1-a', EMPTY)]).image('a:7:3:9', '1-a'), undefined)
-    assert.equal(await answering(Array(9).fill(await doc('1-a', EMPTY))).image('a:7:3:9'),
+    const storedImage = await readerOf([await doc('1-a', EMPTY), await doc('2-b', image)]).image('a:7:3:9')
+    assert.deepEqual([storedImage?.version.rev, storedImage && await bytesOf(storedImage.blob)], ['2-b', image])
+    assert.equal(await readerOf([await doc('1-a', EMPTY)]).image('a:7:3:9', '1-a'), undefined)
+    assert.equal(await readerOf(Array(9).fill(await doc('1-a', EMPTY))).image('a:7:3:9'),
       undefined, 'never nothing as an image')
   })
 })

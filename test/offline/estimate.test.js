@@ -1,5 +1,5 @@
-// What an area is said to be before anything of it is there, against what it is then: tiles, versions, bytes, and about
-// how many bytes of bodies.
+// Compares the estimate of an area with its download: tiles, versions, bytes of images, and about how many bytes of
+// bodies.
 import assert from 'node:assert/strict'
 import { HttpCouch } from '../../client/mirror/http.js'
 import { estimate } from '../../client/offline/estimate.js'
@@ -17,10 +17,10 @@ const T = year => `${year}-01-01T00:00:00Z`
 const SIDE = 16
 const POLYGON = { type: 'Polygon', coordinates: [[[-180, 85], [-120, 60], [-140, 30], [-180, 40], [-180, 85]]] }
 
-/** Bytes of bodies that came. */
-const down = entries => entries.reduce((sum, { bytes }) => sum + bytes.down, 0)
+/** Sums the bytes of the bodies that were received. */
+const sumReceived = entries => entries.reduce((sum, { bytes }) => sum + bytes.down, 0)
 
-/** Zooms 4 to 6 with three editions, places that are gone, and heads that were changed often. */
+/** Fills zooms 4 to 6 with three editions, with gone tiles and with heads that have many revisions. */
 async function fill (url) {
   const store = await Store.create(url)
   await store.defineLayer('osm', { name: 'A map' })
@@ -56,7 +56,7 @@ onEachStore('the estimate of an area', backend => {
     return new HttpCouch(as(front.url, username, password))
   }
 
-  for (const [title, wanted, most] of /** @type {[string, any, number][]} */ ([
+  for (const [title, options, maxRequests] of /** @type {[string, any, number][]} */ ([
     ['a layer without its past', { current: true }, 12],
     ['a layer with its past', {}, 20],
     ['a box without its past', { current: true, area: parseArea({ bbox: [-180, 20, -100, 80] }) }, 16],
@@ -67,26 +67,27 @@ onEachStore('the estimate of an area', backend => {
       { since: T(2023), area: parseArea({ bbox: [-180, 20, -100, 85] }) }, 20]
   ])) {
     it(`equals the download of ${title}`, async () => {
-      const selection = new Selection({ layers: ['osm'], ...wanted })
-      const said = await estimate(couch(), selection)
-      const asked = front.requests().length
-      assert.equal(asked, said.requests, 'requests are counted')
-      assert.ok(asked <= most, `${asked} requests`)
-      const images = down(front.requests())
+      const selection = new Selection({ layers: ['osm'], ...options })
+      const estimated = await estimate(couch(), selection)
+      const requestCount = front.requests().length
+      assert.equal(requestCount, estimated.requests, 'requests are counted')
+      assert.ok(requestCount <= maxRequests, `${requestCount} requests`)
+      const estimateBytes = sumReceived(front.requests())
       front.forget()
       const progress = []
       const area = { layer: 'osm', selection }
-      const transfer = new Transfer({ couch: couch(), db: pouch(), area, onProgress: now => progress.push(now) })
+      const transfer = new Transfer({ couch: couch(), db: pouch(), area, onProgress: report => progress.push(report) })
       const { counts } = await transfer.run()
-      assert.deepEqual({ tiles: said.tiles, versions: said.versions, bytes: said.bytes }, counts)
+      assert.deepEqual({ tiles: estimated.tiles, versions: estimated.versions, bytes: estimated.bytes }, counts)
       const { received } = transfer.progress()
-      const bodies = down(front.requests().filter(({ path }) => /^_bulk_get|queries$/.test(path)))
+      const bodies = sumReceived(front.requests().filter(({ path }) => /^_bulk_get|queries$/.test(path)))
       assert.ok(Math.abs(received - bodies) / bodies < 0.001, `${received} bytes were counted of ${bodies}`)
-      const all = down(front.requests())
-      assert.ok(Math.abs(said.transfer - all) / all < 0.25, `${said.transfer} bytes were said, about ${all} came`)
-      assert.ok(images < bodies, 'it is less than what it speaks of')
+      const downloadBytes = sumReceived(front.requests())
+      assert.ok(Math.abs(estimated.transfer - downloadBytes) / downloadBytes < 0.25,
+        `${estimated.transfer} bytes were said, about ${downloadBytes} came`)
+      assert.ok(estimateBytes < bodies, 'it is less than what it speaks of')
       assert.deepEqual(progress.at(-1).bytes, counts.bytes)
-      assert.ok(progress.every(({ bytes }, at) => at === 0 || bytes >= progress[at - 1].bytes), 'it only grows')
+      assert.ok(progress.every(({ bytes }, turn) => turn === 0 || bytes >= progress[turn - 1].bytes), 'it only grows')
     })
   }
 
@@ -100,11 +101,12 @@ onEachStore('the estimate of an area', backend => {
 
   it('is the same when older design documents lack the view rest_by_area', async () => {
     const selection = new Selection({ layers: ['osm'] })
-    const said = await estimate(couch(), selection)
+    const estimated = await estimate(couch(), selection)
     front.rule(({ path }) => /rest_by_area/.test(path) &&
       { status: 404, body: '{"error":"not_found","reason":"missing_named_view"}' })
     const { tiles, versions, bytes } = await estimate(couch(), selection)
-    assert.deepEqual({ tiles, versions, bytes }, { tiles: said.tiles, versions: said.versions, bytes: said.bytes })
+    assert.deepEqual({ tiles, versions, bytes },
+      { tiles: estimated.tiles, versions: estimated.versions, bytes: estimated.bytes })
   })
 
   it('fails with INDEX_MISSING in a store without the views', async () => {
@@ -119,8 +121,8 @@ onEachStore('the estimate of an area', backend => {
 
   it('ends with ABORTED when its signal aborts', async () => {
     const stop = new AbortController()
-    const told = estimate(couch(), new Selection({ layers: ['osm'] }), { signal: stop.signal })
+    const pendingEstimate = estimate(couch(), new Selection({ layers: ['osm'] }), { signal: stop.signal })
     stop.abort()
-    await assert.rejects(told, { code: 'ABORTED' })
+    await assert.rejects(pendingEstimate, { code: 'ABORTED' })
   })
 })

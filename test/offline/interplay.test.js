@@ -1,5 +1,5 @@
 /* global window -- of the page, in functions that run there */
-// Areas of every shape, tiles of every kind, stores with a life of their own, and devices whose clock is wrong.
+// Tests areas of every shape and tiles of every kind, also when the store changes or the clock of a device is wrong.
 import assert from 'node:assert/strict'
 import { json } from '../support/backends.js'
 import { draw } from '../support/client/maps.js'
@@ -25,28 +25,28 @@ const areas = {
 
 onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage => {
   /**
-   * Within a quarter, and two documents: these images are a hundredth of real ones, and a constant for each document is
-   * nearly all. The embedded store sends images as base64.
+   * Allows a quarter and the size of two documents. These images are so small that the constant part of each document
+   * is nearly all. The embedded store sends images as base64.
    */
-  const near = (value, wanted, what) => assert.ok(Math.abs(value - wanted) <= wanted / 4 + 2000,
-    `${what}: ${value}, foretold ${wanted}`)
+  const assertNear = (value, expected, label) => assert.ok(Math.abs(value - expected) <= expected / 4 + 2000,
+    `${label}: ${value}, foretold ${expected}`)
 
-  for (const [title, what] of Object.entries(areas)) {
+  for (const [title, shape] of Object.entries(areas)) {
     it(`may be ${title}, and its estimate equals its download`, async () => {
       const device = await stage.device()
       const page = await device.open()
-      const spec = { name: 'Part', layer: 'small', zooms: '0-4', history: true, ...what }
+      const spec = { name: 'Part', layer: 'small', zooms: '0-4', history: true, ...shape }
       const added = await field(page, 'add', spec)
       assert.ok(added.id, added.message)
-      const { result: foretold, ...error } = await field(page, 'call', 'Part', 'estimate')
-      assert.ok(foretold, error.message)
+      const { result: estimate, ...error } = await field(page, 'call', 'Part', 'estimate')
+      assert.ok(estimate, error.message)
       stage.front.forget()
       const { result } = await field(page, 'call', 'Part', 'download')
       assert.equal(result?.state, 'complete')
       const status = await stage.isWhole(page, spec)
-      assert.deepEqual([foretold.tiles, foretold.versions, foretold.bytes],
+      assert.deepEqual([estimate.tiles, estimate.versions, estimate.bytes],
         [status.tiles, status.versions, status.bytes])
-      near(stage.received(isTransfer).bytes, foretold.transfer, 'bytes of bodies')
+      assertNear(stage.received(isTransfer).bytes, estimate.transfer, 'bytes of bodies')
     })
   }
 
@@ -59,26 +59,26 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
         const page = await device.open()
         const spec = { name: 'All', layer, bbox: WORLD, zooms: 3, history }
         await field(page, 'add', spec)
-        const { result: foretold, ...error } = await field(page, 'call', 'All', 'estimate')
-        assert.ok(foretold, error.message)
+        const { result: estimate, ...error } = await field(page, 'call', 'All', 'estimate')
+        assert.ok(estimate, error.message)
         stage.front.forget()
         const { result: status } = await field(page, 'call', 'All', 'download')
         assert.deepEqual([status.tiles, status.versions, status.bytes],
-          [foretold.tiles, foretold.versions, foretold.bytes])
-        near(stage.received(isTransfer).bytes, foretold.transfer, 'bytes of bodies')
+          [estimate.tiles, estimate.versions, estimate.bytes])
+        assertNear(stage.received(isTransfer).bytes, estimate.transfer, 'bytes of bodies')
         if (typeof history === 'boolean') await stage.isWhole(page, spec)
         // CouchDB ends a parameter at a bare semicolon
         const range = { startkey: `"${layer}:"`, endkey: `"${layer};"` }
         const query = new URLSearchParams({ include_docs: 'true', attachments: 'true', ...range })
         const { rows } = await json(`${stage.url}/_all_docs?${query}`)
-        const theirs = Object.fromEntries(rows.map(({ id, doc }) => [id, doc._attachments?.tile]))
-        const ours = await page.evaluate(async () => {
-          const found = await /** @type {any} */ (window).offline.areas.get('All')
+        const images = Object.fromEntries(rows.map(({ id, doc }) => [id, doc._attachments?.tile]))
+        const deviceImages = await page.evaluate(async () => {
+          const answer = await /** @type {any} */ (window).offline.areas.get('All')
             .db.allDocs({ include_docs: true, attachments: true })
-          return found.rows.filter(({ doc }) => doc.type === 'tile').map(({ id, doc }) => [id, doc._attachments?.tile])
+          return answer.rows.filter(({ doc }) => doc.type === 'tile').map(({ id, doc }) => [id, doc._attachments?.tile])
         })
-        for (const [id, image] of ours) {
-          assert.deepEqual([image?.content_type, image?.data], [theirs[id]?.content_type, theirs[id]?.data], id)
+        for (const [id, image] of deviceImages) {
+          assert.deepEqual([image?.content_type, image?.data], [images[id]?.content_type, images[id]?.data], id)
         }
       })
     }
@@ -89,10 +89,10 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
     const page = await device.open()
     for (const layer of ['large', 'gone']) {
       await take(page, { name: layer, layer, bbox: WORLD, zooms: 3, history: true })
-      const where =
+      const route =
         { places: /** @type {any} */ ([[0, 0, 3], [60, -120, 3], [-70, 170, 3]]), times: [T(1), T(2), T(3)] }
-      const reference = await tour(page, layer, where)
-      assert.deepEqual(await tour(page, layer, where, { offline: true, read: 'only' }), reference)
+      const reference = await tour(page, layer, route)
+      assert.deepEqual(await tour(page, layer, route, { offline: true, read: 'only' }), reference)
     }
     await take(page, { name: 'photos', layer: 'photos', bbox: WORLD, zooms: 3 })
     await draw(page, 'photos', { kind: 'couch', offline: true, read: 'only', map: { fadeAnimation: false } })
@@ -129,8 +129,8 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
     assert.deepEqual([rev, digest], [doc._rev, attachments.tile.digest])
     await stage.load('small', { 8: [[4, 5, 5]] })
     await field(page, 'call', 'Small', 'refresh')
-    const { [id]: [, wanted] } = await stage.wanted(spec)
-    assert.equal((await field(page, 'contents', 'Small'))[id][1], wanted)
+    const { [id]: [, expectedDigest] } = await stage.wanted(spec)
+    assert.equal((await field(page, 'contents', 'Small'))[id][1], expectedDigest)
   })
 
   it('adopts the new name of its layer, and stays complete when the layer is deleted', async () => {
@@ -160,7 +160,7 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
       await field(page, 'shift', days)
       const spec = { name: 'Large', layer: 'large', bbox: WORLD, zooms: 3, history: true }
       await take(page, spec)
-      await device.reload(page) // its clock is right from here on
+      await device.reload(page) // the clock is right after the reload
       for (const [step, verb] of /** @type {[number, string][]} */ ([[10, 'refresh'], [11, 'download']])) {
         await stage.load('large', { [step + (days > 0 ? 0 : 10)]: tilesOf(3, (x, y) => x === y) })
         assert.equal((await field(page, 'call', 'Large', verb)).result?.state, 'complete')

@@ -1,6 +1,6 @@
 /* global window, document -- of the page, in functions that run there */
-// Maps that read from the device: in Chromium, on IndexedDB, with the server really stopped, or with one that says
-// nothing.
+// Tests maps that read from a device, in Chromium on IndexedDB. The server is stopped, or it accepts requests and does
+// not answer.
 import assert from 'node:assert/strict'
 import { at, draw, rest } from '../support/client/maps.js'
 import { field, onField, take } from '../support/offline/suite.js'
@@ -12,26 +12,26 @@ const ALL = [-179.9, -84, 179.9, 84]
 const KINDS = ['couch', 'history']
 const isWest = key => +key.split('/')[1] < 2 ** (+key.split('/')[0] - 1)
 
-/** Waits until nothing is on its way and all in view is as it should be, and says what there is. */
-async function settled (page, isRight, value) {
+/** Waits until no tile is loading and the visible tiles satisfy `isRight`. Returns the picture. */
+async function settled (page, isRight, argument) {
   await page.waitForFunction(() => !/** @type {any} */ (window).layer.isLoading())
   await page.waitForFunction(([rule, given]) => {
     const { see, layer } = /** @type {any} */ (window)
     const picture = see.picture()
     return Object.keys(picture).length && (layer.history ?? layer._link).isReady &&
       new Function('picture', 'given', `return (${rule})(picture, given)`)(picture, given)
-  }, [isRight.toString(), value])
+  }, [isRight.toString(), argument])
   return page.evaluate(() => /** @type {any} */ (window).see.picture())
 }
 const events = (page, type) =>
-  page.evaluate(wanted => /** @type {any} */ (window).events.filter(event => event.type === wanted), type)
-const marked = page => page.evaluate(() => {
+  page.evaluate(eventType => /** @type {any} */ (window).events.filter(event => event.type === eventType), type)
+const readMarked = page => page.evaluate(() => {
   const { layer } = /** @type {any} */ (window)
   return Object.values(layer._tiles)
     .filter(({ el, current }) => current && el.classList.contains('tilecouch-on-device'))
       .map(({ coords: { z, x, y } }) => `${z}/${x}/${y}`).sort()
 })
-const tell = (page, task, value) => page.evaluate(task, value)
+const run = (page, task, value) => page.evaluate(task, value)
 
 onField('maps that read from a device', ['small'], stage => {
   let device
@@ -49,12 +49,12 @@ onField('maps that read from a device', ['small'], stage => {
       await device.leave()
       await draw(page, 'small', { kind, offline: true, map: { center: [0, -90] } })
       const picture = await settled(page,
-        all => Object.entries(all).filter(([key]) => +key.split('/')[1] < 4).every(([, text]) => text === '2'))
+        tiles => Object.entries(tiles).filter(([key]) => +key.split('/')[1] < 4).every(([, text]) => text === '2'))
       assert.ok(Object.keys(picture).filter(isWest).length >= 6, JSON.stringify(picture))
-      const here = await marked(page)
-      assert.deepEqual(here.filter(key => !isWest(key)), [])
-      for (const key of Object.keys(picture).filter(isWest)) assert.ok(here.includes(key), key)
-      assert.equal((await tell(page, () => /** @type {any} */ (window).see.urls())).open, 0, 'object URLs')
+      const markedKeys = await readMarked(page)
+      assert.deepEqual(markedKeys.filter(key => !isWest(key)), [])
+      for (const key of Object.keys(picture).filter(isWest)) assert.ok(markedKeys.includes(key), key)
+      assert.equal((await run(page, () => /** @type {any} */ (window).see.urls())).open, 0, 'object URLs')
       await device.comeBack()
     })
 
@@ -62,35 +62,35 @@ onField('maps that read from a device', ['small'], stage => {
       await device.leave()
       await draw(page, 'small', { kind, offline: true })
       await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'storeerror'))
-      await settled(page, all => Object.entries(all).some(([, text]) => text === '2'))
+      await settled(page, tiles => Object.entries(tiles).some(([, text]) => text === '2'))
       await device.comeBack()
-      const picture = await settled(page, all => Object.values(all).every(text => text === '2'))
+      const picture = await settled(page, tiles => Object.values(tiles).every(text => text === '2'))
       assert.ok(Object.keys(picture).some(key => !isWest(key)))
-      assert.deepEqual((await marked(page)).filter(key => !isWest(key)), [])
+      assert.deepEqual((await readMarked(page)).filter(key => !isWest(key)), [])
       await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'storeback'))
       assert.ok((await events(page, 'storeerror')).length)
     })
 
     it(`show the tiles of the device while the store does not answer (${kind})`, async () => {
       await draw(page, 'small', { kind, offline: true, timeout: 4000, attempts: 1, map: { center: [0, 170] } })
-      await settled(page, all => Object.values(all).every(text => text === '2'))
+      await settled(page, tiles => Object.values(tiles).every(text => text === '2'))
       stage.front.rule(() => new Promise(() => {}))
-      await tell(page, () => { /** @type {any} */ (window).map.setView([0, 0], 3, { animate: false }) })
+      await run(page, () => { /** @type {any} */ (window).map.setView([0, 0], 3, { animate: false }) })
       await page.waitForFunction(() => {
         const { see } = /** @type {any} */ (window)
         const west = Object.entries(see.picture()).filter(([key]) => +key.split('/')[1] < 4)
         return west.length >= 4 && west.every(([, text]) => text === '2')
       })
       assert.deepEqual(await events(page, 'storeerror'), [], 'before the store is given up')
-      // and none of the others stays without an answer
+      // the loads of the other tiles end, too
       await page.waitForFunction(() => !/** @type {any} */ (window).layer.isLoading())
-      await tell(page, () => { /** @type {any} */ (window).layer.remove() }) // it would ask when there is an answer
+      await run(page, () => { /** @type {any} */ (window).layer.remove() }) // otherwise it requests tiles later
       stage.front.reset()
     })
 
     it(`enlarge the nearest ancestor on the device at a deeper zoom (${kind})`, async () => {
       await draw(page, 'small', { kind, offline: true, read: 'only', map: { center: [0, -90], zoom: 4 } })
-      const picture = await settled(page, all => Object.entries(all)
+      const picture = await settled(page, tiles => Object.entries(tiles)
         .filter(([key]) => +key.split('/')[1] < 8).every(([, text]) => /^2<3\.[0-3]$/.test(text)))
       for (const [key, text] of Object.entries(picture).filter(([name]) => isWest(name))) {
         const [, x, y] = key.split('/').map(Number)
@@ -100,35 +100,35 @@ onField('maps that read from a device', ['small'], stage => {
     })
 
     it(`request an image from the store when it is damaged on the device (${kind})`, async () => {
-      await tell(page, () => {
-        const { device: there } = /** @type {any} */ (window).offline
-        const broken = new Blob([new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, 0])], { type: 'image/png' })
-        const { tile } = there
-        there.tile = version => version.x === 1 && version.y === 3 ? broken : tile.call(there, version)
+      await run(page, () => {
+        const { device: localDevice } = /** @type {any} */ (window).offline
+        const brokenImage = new Blob([new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, 0])], { type: 'image/png' })
+        const { tile } = localDevice
+        localDevice.tile = version => version.x === 1 && version.y === 3 ? brokenImage : tile.call(localDevice, version)
       })
       await draw(page, 'small', { kind, offline: true, map: { center: [0, -90] } })
-      await settled(page, all => Object.entries(all).filter(([key]) => +key.split('/')[1] < 4)
+      await settled(page, tiles => Object.entries(tiles).filter(([key]) => +key.split('/')[1] < 4)
         .every(([, text]) => text === '2'))
       assert.deepEqual(stage.front.tiles().filter(isWest), ['3/1/3'])
-      await tell(page, () => { delete /** @type {any} */ (window).offline.device.tile })
+      await run(page, () => { delete /** @type {any} */ (window).offline.device.tile })
     })
   }
 
   it('show changes, the extent and every step without a network', async () => {
     await draw(page, 'small', { offline: true, map: { center: [0, -90] } })
     await rest(page)
-    const known = await tell(page, () => /** @type {any} */ (window).layer.changes())
+    const onlineChanges = await run(page, () => /** @type {any} */ (window).layer.changes())
     await device.leave()
     await draw(page, 'small', { offline: true, read: 'only', map: { center: [0, -90] } })
     await page.waitForFunction(() => /** @type {any} */ (window).layer.extent())
-    assert.deepEqual(await tell(page, () => /** @type {any} */ (window).layer.extent()), { first: T(1), last: T(2) })
+    assert.deepEqual(await run(page, () => /** @type {any} */ (window).layer.extent()), { first: T(1), last: T(2) })
     for (const step of [1, 2, 1]) {
       const picture = await at(page, T(step))
       for (const [key, text] of Object.entries(picture)) assert.equal(text, isWest(key) ? `${step}` : '-', key)
     }
     await at(page, null)
-    const there = await tell(page, () => /** @type {any} */ (window).layer.changes())
-    assert.deepEqual(there.map(({ time }) => time), known.map(({ time }) => time))
+    const deviceChanges = await run(page, () => /** @type {any} */ (window).layer.changes())
+    assert.deepEqual(deviceChanges.map(({ time }) => time), onlineChanges.map(({ time }) => time))
     await at(page, '2023-01-01')
     assert.deepEqual(await events(page, 'storeerror'), [])
     await device.comeBack()
@@ -136,28 +136,28 @@ onField('maps that read from a device', ['small'], stage => {
 
   it('cause no unhandled rejection when the map, layer, area or store ends during a load', async () => {
     for (const kind of KINDS) {
-      const own = await device.open({ name: `short-${kind}` })
-      await take(own, { ...WEST, zooms: '3' })
-      await own.evaluate(() => {
+      const shortPage = await device.open({ name: `short-${kind}` })
+      await take(shortPage, { ...WEST, zooms: '3' })
+      await shortPage.evaluate(() => {
         Object.assign(window, { failures: [] })
         window.addEventListener('unhandledrejection',
           ({ reason }) => /** @type {any} */ (window).failures.push(String(reason)))
       })
       for (const end of ['map', 'layer', 'area', 'store']) {
-        await draw(own, 'small', { kind, offline: true, map: { center: [0, -90] } })
-        await own.evaluate(what => {
+        await draw(shortPage, 'small', { kind, offline: true, map: { center: [0, -90] } })
+        await shortPage.evaluate(target => {
           const { map, layer, offline } = /** @type {any} */ (window)
           map.panBy([300, 0], { animate: false })
-          if (what === 'map') map.remove()
-          if (what === 'layer') layer.remove()
-          if (what === 'area') return offline.areas.get('West').remove()
-          if (what === 'store') return offline.close()
+          if (target === 'map') map.remove()
+          if (target === 'layer') layer.remove()
+          if (target === 'area') return offline.areas.get('West').remove()
+          if (target === 'store') return offline.close()
         }, end)
-        if (end === 'map') await own.evaluate(() => Object.assign(window, { map: undefined }))
-        else if (end !== 'layer') await settled(own, all => Object.values(all).every(text => text === '2'))
-        assert.deepEqual(await own.evaluate(() => /** @type {any} */ (window).failures), [], `${kind}, ${end}`)
+        if (end === 'map') await shortPage.evaluate(() => Object.assign(window, { map: undefined }))
+        else if (end !== 'layer') await settled(shortPage, tiles => Object.values(tiles).every(text => text === '2'))
+        assert.deepEqual(await shortPage.evaluate(() => /** @type {any} */ (window).failures), [], `${kind}, ${end}`)
       }
-      await own.close()
+      await shortPage.close()
     }
   })
 })
@@ -172,16 +172,16 @@ onField('maps and changes of a device', ['small'], stage => {
       await draw(page, 'small', { kind, offline: true, read: 'only', map: { center: [0, -90] } })
       await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ code }) => code === 'NOT_ON_DEVICE'))
       await take(page, { ...WEST, bbox: ALL })
-      await settled(page, all => Object.values(all).every(text => /^\d$/.test(text)))
-      const here = await marked(page)
-      assert.ok(here.length >= 8)
+      await settled(page, tiles => Object.values(tiles).every(text => /^\d$/.test(text)))
+      const markedKeys = await readMarked(page)
+      assert.ok(markedKeys.length >= 8)
       await page.evaluate(() => /** @type {any} */ (window).see.watch())
       await stage.load('small', { [++step]: tilesOf(3) })
       await field(page, 'call', 'West', 'refresh')
-      await settled(page, (all, newest) => Object.values(all).every(text => text === newest), `${step}`)
-      const seen = new Set((await page.evaluate(() => /** @type {any} */ (window).frames()))
+      await settled(page, (tiles, newest) => Object.values(tiles).every(text => text === newest), `${step}`)
+      const shownTexts = new Set((await page.evaluate(() => /** @type {any} */ (window).frames()))
         .flatMap(frame => Object.values(frame)))
-      assert.deepEqual([...seen].sort().filter(text => !/^\d$/.test(text)), [], 'nothing between')
+      assert.deepEqual([...shownTexts].sort().filter(text => !/^\d$/.test(text)), [], 'nothing between')
       await field(page, 'call', 'West', 'remove')
       await page.waitForFunction(() => !document.querySelector('.tilecouch-on-device'))
       assert.deepEqual(stage.front.requests('tile'), [])
@@ -193,11 +193,11 @@ onField('maps and changes of a device', ['small'], stage => {
       const page = await device.open()
       await take(page, { ...WEST, bbox: ALL, history: true })
       await draw(page, 'small', { kind, offline: true, live: true, map: { center: [0, -90] } })
-      await settled(page, all => Object.values(all).every(text => /^\d$/.test(text)))
+      await settled(page, tiles => Object.values(tiles).every(text => /^\d$/.test(text)))
       await page.waitForFunction(() => performance.getEntriesByType('resource')
         .some(({ name }) => /_changes/.test(name)))
       await stage.load('small', { [++step]: [[3, 1, 3]] })
-      await page.waitForFunction(wanted => /** @type {any} */ (window).see.picture()['3/1/3'] === `${wanted}`, step)
+      await page.waitForFunction(newest => /** @type {any} */ (window).see.picture()['3/1/3'] === `${newest}`, step)
       assert.deepEqual([...new Set(stage.front.tiles())], ['3/1/3'])
     })
 
@@ -205,19 +205,19 @@ onField('maps and changes of a device', ['small'], stage => {
       const device = await stage.device({ stays: true })
       const page = await device.open()
       await take(page, { ...WEST, bbox: ALL })
-      const watch = () => draw(page, 'small', { kind, offline: true, read: 'network', map: { center: [0, -90] } })
+      const redraw = () => draw(page, 'small', { kind, offline: true, read: 'network', map: { center: [0, -90] } })
       await stage.load('small', { [++step]: tilesOf(3) })
-      await watch()
-      await settled(page, (all, newest) => Object.values(all).every(text => text === newest), `${step}`)
-      assert.deepEqual(await marked(page), [])
+      await redraw()
+      await settled(page, (tiles, newest) => Object.values(tiles).every(text => text === newest), `${step}`)
+      assert.deepEqual(await readMarked(page), [])
       await device.leave()
-      await watch()
-      await settled(page, (all, newest) => Object.values(all).every(text => /^\d$/.test(text) && text < newest),
+      await redraw()
+      await settled(page, (tiles, newest) => Object.values(tiles).every(text => /^\d$/.test(text) && text < newest),
         `${step}`)
-      assert.ok((await marked(page)).length >= 6)
+      assert.ok((await readMarked(page)).length >= 6)
       await device.comeBack()
-      await settled(page, (all, newest) => Object.values(all).every(text => text === newest), `${step}`)
-      assert.deepEqual(await marked(page), [])
+      await settled(page, (tiles, newest) => Object.values(tiles).every(text => text === newest), `${step}`)
+      assert.deepEqual(await readMarked(page), [])
     })
   }
 })

@@ -1,4 +1,4 @@
-// Live areas: kept as the store has them, by one long poll.
+// Tests live areas, which one long poll keeps equal to the store.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
@@ -13,10 +13,10 @@ onEachStore('live areas', backend => {
   let offline
   let year = 2030
   const polls = () => shelf.front.requests('changes').filter(({ path, done }) => /longpoll/.test(path) && !done)
-  /** One column of the west is loaded anew. */
+  /** Loads one column of the western area again. */
   const load = () => {
-    const now = ++year
-    return shelf.load(T(now), (x, y) => x === 1 ? now * 1000 + y : undefined)
+    const loadYear = ++year
+    return shelf.load(T(loadYear), (x, y) => x === 1 ? loadYear * 1000 + y : undefined)
   }
   const newest = area => area.db.get('osm:6:1:0').then(({ time }) => time)
 
@@ -36,7 +36,7 @@ onEachStore('live areas', backend => {
     offline.on('tiles', ({ area }) => touched.push(area.name))
     const states = new Set()
     offline.on('areas', () => states.add(areas[1].state))
-    await until(() => polls().length === 0) // forgotten, and still open
+    await until(() => polls().length === 0) // the open poll is not counted any more
     await load()
     await until(async () => await newest(areas[0]) === T(year))
     await until(() => areas[0].state === 'complete' && polls().length === 1)
@@ -53,53 +53,53 @@ onEachStore('live areas', backend => {
     await offline.close()
     await load()
     offline = await shelf.open()
-    const again = offline.areas.get('West')
-    assert.equal(again.status().live, true)
-    await until(async () => await newest(again) === T(year))
-    await until(() => again.state === 'complete')
-    await again.live(false)
+    const reopenedArea = offline.areas.get('West')
+    assert.equal(reopenedArea.status().live, true)
+    await until(async () => await newest(reopenedArea) === T(year))
+    await until(() => reopenedArea.state === 'complete')
+    await reopenedArea.live(false)
     await until(() => polls().length === 0)
     await load()
-    assert.equal(again.status().live, false)
-    assert.notEqual(await newest(again), T(year))
+    assert.equal(reopenedArea.status().live, false)
+    assert.notEqual(await newest(reopenedArea), T(year))
   })
 
   it('report once that the store is away, and continue when it is back', async () => {
     const area = await offline.areas.add(west)
     await area.download()
-    const said = []
-    offline.on('online', ({ online }) => said.push(online))
+    const onlineStates = []
+    offline.on('online', ({ online }) => onlineStates.push(online))
     const { updated } = area.status()
     await area.live(true)
-    await until(() => polls().length === 1 && area.status().updated !== updated) // it has asked what it missed
+    await until(() => polls().length === 1 && area.status().updated !== updated) // it has fetched missed changes
     await shelf.front.stop()
-    await until(() => said.at(-1) === false)
+    await until(() => onlineStates.at(-1) === false)
     await load()
     await shelf.front.restart()
     await until(async () => await newest(area) === T(year), { timeout: 20000 })
-    await until(() => said.at(-1) === true)
-    assert.deepEqual(said.filter(online => !online), [false])
+    await until(() => onlineStates.at(-1) === true)
+    assert.deepEqual(onlineStates.filter(online => !online), [false])
     await until(() => area.state === 'complete')
   })
 
   it('stay online when their poll breaks and the store has answered since it began', async () => {
     const area = await offline.areas.add(west)
     await area.download()
-    const said = []
-    offline.on('online', ({ online }) => said.push(online))
+    const onlineStates = []
+    offline.on('online', ({ online }) => onlineStates.push(online))
     const { opened, open } = gate()
-    let broken = 0
+    let brokenPolls = 0
     shelf.front.rule(async ({ path }) => {
-      if (!/longpoll/.test(path) || broken++) return undefined
+      if (!/longpoll/.test(path) || brokenPolls++) return undefined
       await opened
       return { cut: 1 }
     })
     await area.live(true)
-    await until(() => broken === 1)
+    await until(() => brokenPolls === 1)
     await area.estimate()
     open()
-    await until(() => broken > 1)
-    assert.deepEqual(said.filter(online => !online), [])
+    await until(() => brokenPolls > 1)
+    assert.deepEqual(onlineStates.filter(online => !online), [])
   })
 
   it('download nothing by themselves before their first download', async () => {

@@ -1,5 +1,5 @@
-// The same API in Node, on LevelDB, as Electron's main process and tools have it: imported by its public name, without
-// a window, without Leaflet; killed in the middle, and gone on with.
+// Tests OfflineStore in Node on LevelDB, without a window and without Leaflet, as tools and Electron's main process use
+// it. One test kills its process during a download.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ const T = year => `${year}-01-01T00:00:00Z`
 const flight = year => square({ layer: 'osm', time: T(year), side: SIDE, seed: (x, y) => year === 2023 ||
   (x + y) % 3 === 0 ? year + x * SIDE + y : undefined })
 const WORLD = { name: 'all', layer: 'osm', bbox: [-180, -85, 180, 85], zooms: '0-8', history: true }
-// many requests, so that there is a middle
+// many small requests, so that a download can be interrupted
 const SMALL = { batch: 5, smallBytes: 1000, batchBytes: 2000, concurrency: 1 }
 
 onEachStore('a device in Node', backend => {
@@ -54,24 +54,24 @@ onEachStore('a device in Node', backend => {
     await offline.ready
     return offline
   }
-  /** A device in a process of its own, which is killed when it has said enough; what it said. */
-  const run = async (task, given, { kill = () => false, script = child } = {}) => {
-    const process_ = spawn(process.execPath, [
-      script, remote, path.join(folder.dir, 'device'), task, JSON.stringify({ limits: SMALL, ...given })
+  /** Runs a device in a process of its own, which is killed at the first report for which `kill` is true. */
+  const run = async (task, options, { kill = () => false, script = child } = {}) => {
+    const childProcess = spawn(process.execPath, [
+      script, remote, path.join(folder.dir, 'device'), task, JSON.stringify({ limits: SMALL, ...options })
     ], { stdio: ['ignore', 'pipe', 'inherit'] })
-    const ended = once(process_, 'exit')
-    const said = []
-    for await (const line of createInterface({ input: process_.stdout })) {
-      said.push(JSON.parse(line))
-      if (kill(said[said.length - 1])) process_.kill('SIGKILL')
+    const ended = once(childProcess, 'exit')
+    const reports = []
+    for await (const line of createInterface({ input: childProcess.stdout })) {
+      reports.push(JSON.parse(line))
+      if (kill(reports[reports.length - 1])) childProcess.kill('SIGKILL')
     }
-    return { said, how: (await ended).join() }
+    return { said: reports, how: (await ended).join() }
   }
-  const images = async offline => Object.fromEntries(await Promise.all(flight(2023).map(async ({ x, y }) => {
-    const found = await offline.device.head('osm', 5, x, y)
-    return [`${x}/${y}`, found && Buffer.from(await found.blob.arrayBuffer()).toString('base64')]
+  const readImages = async offline => Object.fromEntries(await Promise.all(flight(2023).map(async ({ x, y }) => {
+    const storedHead = await offline.device.head('osm', 5, x, y)
+    return [`${x}/${y}`, storedHead && Buffer.from(await storedHead.blob.arrayBuffer()).toString('base64')]
   })))
-  const newest = (years = [2023, 2024]) =>
+  const expectedImages = (years = [2023, 2024]) =>
     Object.fromEntries(years.flatMap(flight).map(({ x, y, bytes }) => [`${x}/${y}`, bytes.toString('base64')]))
 
   it('downloads areas, reads them without a network, refreshes changes, and removes one of two', async function () {
@@ -85,9 +85,9 @@ onEachStore('a device in Node', backend => {
     await half.download()
     assert.deepEqual([status.state, status.tiles, status.versions, status.bytes], ['complete', tiles, versions, bytes])
     await front.stop()
-    assert.deepEqual(await images(offline), newest())
-    const [then] = await offline.device.versions('osm', [{ z: 5, x: 0, y0: 0, y1: 0 }])
-    assert.deepEqual(then.map(({ time }) => time), [T(2023), T(2024)])
+    assert.deepEqual(await readImages(offline), expectedImages())
+    const [listedVersions] = await offline.device.versions('osm', [{ z: 5, x: 0, y0: 0, y1: 0 }])
+    assert.deepEqual(listedVersions.map(({ time }) => time), [T(2023), T(2024)])
     await front.restart()
     await store.write(flight(2025).slice(0, 7))
     front.forget()
@@ -104,15 +104,15 @@ onEachStore('a device in Node', backend => {
 
   it('continues a download whose process was killed in the middle', async function () {
     this.timeout(30000)
-    const { said, how } = await run('take', WORLD, { kill: ({ tiles }) => tiles > 25 })
+    const { said: reports, how } = await run('take', WORLD, { kill: ({ tiles }) => tiles > 25 })
     assert.equal(how, ',SIGKILL')
     const offline = await open()
     const area = offline.areas.get('all')
     assert.equal(area.state, 'incomplete')
     const { state, tiles, changed } = await area.refresh()
     assert.deepEqual([state, tiles], ['complete', 100])
-    assert.deepEqual(await images(offline), newest())
-    assert.ok(changed.docs < 134 - 15, `${changed.docs} fetched after ${said.length} reports`)
+    assert.deepEqual(await readImages(offline), expectedImages())
+    assert.ok(changed.docs < 134 - 15, `${changed.docs} fetched after ${reports.length} reports`)
   })
 
   it('lets its process end by itself after close()', async function () {
@@ -131,8 +131,8 @@ onEachStore('a device in Node', backend => {
         console.log(JSON.stringify([typeof globalThis.L, typeof globalThis.window, typeof globalThis.localStorage]))
         await offline.close()`
     })
-    const { said, how } = await run('', {}, { script: path.join(folder.dir, 'ends.mjs') })
-    assert.deepEqual([said, how], [[['undefined', 'undefined', 'undefined']], '0,'])
+    const { said: reports, how } = await run('', {}, { script: path.join(folder.dir, 'ends.mjs') })
+    assert.deepEqual([reports, how], [[['undefined', 'undefined', 'undefined']], '0,'])
   })
 
   it('refuses a missing PouchDB, a bad address and calls after close()', async () => {

@@ -1,5 +1,5 @@
 /* global window -- of the page, in functions that run there */
-// Room on the device: asked before, and when there is none any more.
+// Tests downloads to a device that has little or no free room.
 import assert from 'node:assert/strict'
 import { TilecouchError } from '../../core/index.js'
 import { checkFits, storageRoom, storageSize } from '../../client/offline/storage.js'
@@ -17,9 +17,9 @@ onField('areas on a device with little room', ['heavy', 'small'], stage => {
     page = await device.open(LOTS)
   })
 
-  /** Gives the page so many bytes, beyond what it uses; nothing: as many as there are. @param {number} [bytes] */
+  /** Gives the page this many free bytes, or all that the device has. @param {number} [bytes] */
   async function give (bytes) {
-    session ??= await device.context.newCDPSession(page) // it holds for as long as this is open
+    session ??= await device.context.newCDPSession(page) // the quota applies while this session is open
     const { usage } = await storage()
     await session.send('Storage.overrideQuotaForOrigin',
       { origin: new URL(page.url()).origin, ...(bytes !== undefined && { quotaSize: usage + bytes }) })
@@ -34,8 +34,8 @@ onField('areas on a device with little room', ['heavy', 'small'], stage => {
   })
 
   /**
-   * A new device with room for one area, and not for the one that is added. Chromium believes for a while what it was
-   * told of the room at first.
+   * Opens a new device with room for one area, but not for the second one. The quota is set first, because Chromium
+   * caches it for a while.
    */
   async function openFull () {
     device = await stage.device()
@@ -82,29 +82,29 @@ onField('areas on a device with little room', ['heavy', 'small'], stage => {
     assert.equal(details.area, 'All')
     const status = await field(page, 'status', 'All')
     assert.deepEqual([status.state, status.error, status.reason], ['incomplete', 'QUOTA_EXCEEDED', message])
-    const there = await images()
-    assert.ok(there.count > 20 && there.count < 341 && there.shown, JSON.stringify(there))
+    const storedImages = await images()
+    assert.ok(storedImages.count > 20 && storedImages.count < 341 && storedImages.shown, JSON.stringify(storedImages))
     assert.equal((await field(page, 'status', 'Part')).state, 'complete')
     assert.deepEqual(await field(page, 'unreadable', 'Part'), [])
-    await device.reload(page, LOTS) // full as it is
-    assert.deepEqual([(await field(page, 'status', 'All')).error, await images()], ['QUOTA_EXCEEDED', there])
-    // room is made by taking another away, and by the owner of the device
-    const { result: removed, ...wrong } = await field(page, 'call', 'Part', 'remove')
-    assert.equal(removed, null, wrong.message)
+    await device.reload(page, LOTS) // still full
+    assert.deepEqual([(await field(page, 'status', 'All')).error, await images()], ['QUOTA_EXCEEDED', storedImages])
+    // makes room: an area is removed, and the quota is raised
+    const { result: removed, ...removeError } = await field(page, 'call', 'Part', 'remove')
+    assert.equal(removed, null, removeError.message)
     await give()
     stage.front.forget()
     const { result, ...error } = await field(page, 'call', 'All', 'download')
     assert.deepEqual([result?.state, result?.tiles, result?.error], ['complete', 341, undefined], error.message)
-    assert.ok(stage.asked().length <= 341 - there.count + 150, 'not from the beginning')
+    assert.ok(stage.asked().length <= 341 - storedImages.count + 150, 'not from the beginning')
     assert.deepEqual(await field(page, 'unreadable', 'All'), [])
   })
 
   it('can be paused, added, removed and continued in the tab that found the device full', async () => {
     await openFull()
-    // again and again: what is kept free for notes is used up as well
-    for (let times = 0; times < 4; times++) {
+    // repeated, so that the room reserved for notes is used up as well
+    for (let attempt = 0; attempt < 4; attempt++) {
       assert.equal((await field(page, 'call', 'All', 'download', { force: true })).code,
-        'QUOTA_EXCEEDED', `${times} times`)
+        'QUOTA_EXCEEDED', `${attempt} times`)
     }
     assert.deepEqual([(await field(page, 'call', 'All', 'pause')).code, (await field(page, 'status', 'All')).state],
       [undefined, 'paused'])
@@ -112,8 +112,8 @@ onField('areas on a device with little room', ['heavy', 'small'], stage => {
       'DISK_FULL', 'that it is full is no lie yet')
     assert.equal((await field(page, 'call', 'Part', 'remove')).code, undefined, 'it is what makes room')
     await give()
-    for (const [name, verb, ...more] of [['All', 'pause'], ['All', 'rename', 'World'], ['World', 'rename', 'All']]) {
-      const { code } = await field(page, 'call', name, verb, ...more)
+    for (const [name, verb, ...args] of [['All', 'pause'], ['All', 'rename', 'World'], ['World', 'rename', 'All']]) {
+      const { code } = await field(page, 'call', name, verb, ...args)
       assert.equal(code, undefined, verb)
     }
     const { code, message } = await field(page, 'add', { ...PART, name: 'Other' })
@@ -130,16 +130,16 @@ onField('areas on a device with little room', ['heavy', 'small'], stage => {
     const before = await storage()
     const { bytes, versions } = await take(page, { ...ALL, name: 'Large' })
     const used = (await storage()).usage - before.usage
-    const said = storageSize({ bytes, versions })
-    assert.ok(used < 1.5 * said && used > said / 4, `${used} used, ${said} said`)
+    const stated = storageSize({ bytes, versions })
+    assert.ok(used < 1.5 * stated && used > stated / 4, `${used} used, ${stated} said`)
   })
 })
 
 describe('the check of free room', () => {
   const MB = 1e6
-  const fits = (bytes, have, room) => {
+  const checkRoom = (bytes, storedBytes, room) => {
     try {
-      checkFits('A', { bytes, versions: 0 }, { bytes: have, versions: 0 }, room)
+      checkFits('A', { bytes, versions: 0 }, { bytes: storedBytes, versions: 0 }, room)
       return true
     } catch (error) {
       assert.ok(error instanceof TilecouchError && error.code === 'QUOTA_EXCEEDED')
@@ -149,12 +149,12 @@ describe('the check of free room', () => {
 
   it('compares the missing bytes, a third larger as text, with the free room minus a reserve, if any', async () => {
     const room = { quota: 1000 * MB, free: 500 * MB }
-    assert.equal(fits(330 * MB, 0, room), true)
-    assert.deepEqual(fits(360 * MB, 0, room),
+    assert.equal(checkRoom(330 * MB, 0, room), true)
+    assert.deepEqual(checkRoom(360 * MB, 0, room),
       { area: 'A', needed: 480 * MB, free: 450 * MB, quota: 1000 * MB, reserve: 50 * MB })
-    assert.equal(fits(360 * MB, 60 * MB, room), true)
-    assert.equal(fits(360 * MB, 360 * MB, { quota: 1000 * MB, free: 0 }), true, 'nothing more is needed')
-    assert.equal(fits(1e15, 0, {}), true, 'the browser reports no quota')
+    assert.equal(checkRoom(360 * MB, 60 * MB, room), true)
+    assert.equal(checkRoom(360 * MB, 360 * MB, { quota: 1000 * MB, free: 0 }), true, 'nothing more is needed')
+    assert.equal(checkRoom(1e15, 0, {}), true, 'the browser reports no quota')
     for (const storage of [undefined, /** @type {any} */ ({ estimate: async () => ({}) })]) {
       assert.deepEqual(await storageRoom(storage),
         { usage: undefined, quota: undefined, free: undefined, persisted: undefined })

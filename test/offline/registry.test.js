@@ -1,5 +1,5 @@
-// What stands on the device of areas, when somebody else wrote there, or was killed half way; and the parts that areas
-// are made with.
+// Tests the registry of areas, also after another program wrote to it or a process was killed. The other suites test
+// parts of areas: their specification, transfer rate, connection and letters.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -18,36 +18,36 @@ import { packTile } from '../support/vector-tile.js'
 describe('the registry of areas', function () {
   this.timeout(20000)
   const shelf = useShelf(backends[0])
-  const wish = { name: 'Area', layer: 'osm', bbox: box([0, 3], [0, 3]), zooms: 6 }
+  const spec = { name: 'Area', layer: 'osm', bbox: box([0, 3], [0, 3]), zooms: 6 }
   let offline
   beforeEach(async () => { offline = await shelf.open() })
 
-  /** Does something to the registry as somebody else would, while no store is open. */
-  async function between (task) {
+  /** Runs a task on the database of the registry while no OfflineStore is open. */
+  async function editRegistry (task) {
     await offline.close()
     const db = new PouchDB(shelf.path('field'))
     await task(db)
     await db.close()
     offline = await shelf.open()
   }
-  const stored = db => db.allDocs({ include_docs: true }).then(({ rows }) => rows.map(({ doc }) => doc))
+  const docsOf = db => db.allDocs({ include_docs: true }).then(({ rows }) => rows.map(({ doc }) => doc))
 
   it('stores one document for each area, without credentials', async () => {
     await offline.close()
     const { port, pathname } = new URL(shelf.front.url)
     const remote = `http://anna:s3cret@127.0.0.1:${port}${pathname}`
     offline = await shelf.open({ remote, fetchOptions: { headers: { 'X-Key': 'hunter2' } } })
-    const told = []
+    const events = []
     offline.on('areas progress tiles failure online',
-      event => told.push({ ...event, area: event.area?.status(), areas: undefined }))
-    const area = await offline.areas.add(wish)
+      event => events.push({ ...event, area: event.area?.status(), areas: undefined }))
+    const area = await offline.areas.add(spec)
     await area.download()
     shelf.front.rule(() => ({ status: 401, body: '{"error":"unauthorized","reason":"no"}' }))
     const error = await area.refresh().then(() => undefined, reason => reason)
     assert.deepEqual([error.code, error.details.url], ['UNAUTHORIZED', offline.remote])
-    const docs = await stored(offline.registry.db)
+    const docs = await docsOf(offline.registry.db)
     assert.deepEqual(docs.map(({ _id }) => _id), [`area:${area.id}`])
-    for (const text of [JSON.stringify(docs), JSON.stringify(told),
+    for (const text of [JSON.stringify(docs), JSON.stringify(events),
       JSON.stringify(area.status()), error.stack, JSON.stringify(error.details), offline.remote]) {
       assert.ok(!/anna|s3cret|hunter2/.test(text), text)
     }
@@ -55,21 +55,21 @@ describe('the registry of areas', function () {
   })
 
   it('is reopened after the device was full, also for calls during its close', async () => {
-    const area = await offline.areas.add(wish)
+    const area = await offline.areas.add(spec)
     const { registry } = offline
     const { db } = registry
     const closing = gate()
     const { close } = db
     db.close = async () => {
       closing.open()
-      await new Promise(resolve => setImmediate(resolve)) // somebody asks meanwhile
+      await new Promise(resolve => setImmediate(resolve)) // other calls read the registry meanwhile
       return close.call(db)
     }
     const failure = (message, name) => Promise.reject(Object.assign(new Error(message), { name }))
     db.allDocs = () => failure('the quota has been exceeded', 'QuotaExceededError')
     db.get = () => closing.opened.then(() => failure('The database connection is closing.', 'InvalidStateError'))
-    const [own, all] = await Promise.all([registry.get(area.id), registry.list()])
-    assert.deepEqual([own?.name, all.length], [wish.name, 1])
+    const [storedArea, storedAreas] = await Promise.all([registry.get(area.id), registry.list()])
+    assert.deepEqual([storedArea?.name, storedAreas.length], [spec.name, 1])
     assert.notEqual(registry.db, db)
   })
 
@@ -83,23 +83,23 @@ describe('the registry of areas', function () {
       db.allDocs = (...query) => failures-- > 0 ? Promise.reject(new Error('not yet')) : allDocs.apply(db, query)
       return db
     }
-    const again =
+    const failingStore =
       new OfflineStore({ remote: shelf.front.url, name: shelf.path('field'), PouchDB: /** @type {any} */ (Failing) })
     try {
-      await assert.rejects(again.ready, { code: 'COUCHDB_ERROR' })
-      await again.ready
-      assert.equal((await again.areas.add(wish)).name, wish.name)
+      await assert.rejects(failingStore.ready, { code: 'COUCHDB_ERROR' })
+      await failingStore.ready
+      assert.equal((await failingStore.areas.add(spec)).name, spec.name)
     } finally {
-      await again.close()
+      await failingStore.close()
     }
   })
 
   it('keeps the changes that another writer makes at the same time', async () => {
-    const area = await offline.areas.add(wish)
+    const area = await offline.areas.add(spec)
     const { db } = offline.registry
     const { get } = db
     let isBetween = true
-    db.get = async (...args) => { // somebody writes between reading and writing
+    db.get = async (...args) => { // another writer stores a change between the read and the write
       const doc = await get.apply(db, args)
       if (isBetween) {
         isBetween = false
@@ -111,43 +111,43 @@ describe('the registry of areas', function () {
     db.get = get
     const { note, live } = await db.get(`area:${area.id}`)
     assert.deepEqual([note, live], ['by hand', true])
-    await Promise.all(Array.from({ length: 8 }, (_, at) => area.rename(`Name ${at}`)))
+    await Promise.all(Array.from({ length: 8 }, (_, index) => area.rename(`Name ${index}`)))
     assert.equal((await db.get(`area:${area.id}`)).name, area.name)
   })
 
   it('keeps other documents and invalid areas, and does not list them', async () => {
-    const area = await offline.areas.add(wish)
-    await between(db => db.bulkDocs([
+    const area = await offline.areas.add(spec)
+    await editRegistry(db => db.bulkDocs([
       { _id: 'note', text: 'x' }, { _id: 'area:zzz' },
       { _id: 'area:00000000', type: 'area', name: 'Bad', spec: { layer: 'osm' }, created: '' }
     ]))
     assert.deepEqual(offline.areas.list().map(({ id }) => id), [area.id])
-    assert.equal((await stored(offline.registry.db)).length, 4)
+    assert.equal((await docsOf(offline.registry.db)).length, 4)
   })
 
   it('finishes a removal that stopped before or after the database was deleted', async () => {
-    const [one, two] = [await offline.areas.add(wish), await offline.areas.add({ ...wish, name: 'Two' })]
-    for (const area of [one, two]) await area.download()
-    await between(async db => {
-      for (const doc of await stored(db)) await db.put({ ...doc, state: 'removing' })
-      await rm(shelf.path(`field-${two.id}`), { recursive: true })
+    const [first, second] = [await offline.areas.add(spec), await offline.areas.add({ ...spec, name: 'Two' })]
+    for (const area of [first, second]) await area.download()
+    await editRegistry(async db => {
+      for (const doc of await docsOf(db)) await db.put({ ...doc, state: 'removing' })
+      await rm(shelf.path(`field-${second.id}`), { recursive: true })
     })
-    assert.deepEqual([offline.areas.list(), offline.databases('osm'), await stored(offline.registry.db)], [[], [], []])
-    assert.deepEqual([one, two].map(({ id }) => existsSync(shelf.path(`field-${id}`))), [false, false])
-    assert.equal((await (await offline.areas.add(wish)).download()).tiles, 16)
+    assert.deepEqual([offline.areas.list(), offline.databases('osm'), await docsOf(offline.registry.db)], [[], [], []])
+    assert.deepEqual([first, second].map(({ id }) => existsSync(shelf.path(`field-${id}`))), [false, false])
+    assert.equal((await (await offline.areas.add(spec)).download()).tiles, 16)
   })
 
   it('continues from the tiles of an area when its own figures are older, and anew without its database', async () => {
-    const { id } = await offline.areas.add(wish)
+    const { id } = await offline.areas.add(spec)
     await offline.areas.get(id).download()
-    // the registry is of before, the database of after
-    const older = { state: 'incomplete', tiles: 3, versions: 3, bytes: 5 }
-    await between(async db => db.put({ ...await db.get(`area:${id}`), ...older }))
+    // the figures in the registry are older than the database
+    const olderFigures = { state: 'incomplete', tiles: 3, versions: 3, bytes: 5 }
+    await editRegistry(async db => db.put({ ...await db.get(`area:${id}`), ...olderFigures }))
     shelf.front.forget()
     const status = await offline.areas.get(id).download()
     assert.deepEqual([status.state, status.tiles, status.versions, shelf.asked()], ['complete', 16, 16, []])
 
-    await between(() => rm(shelf.path(`field-${id}`), { recursive: true }))
+    await editRegistry(() => rm(shelf.path(`field-${id}`), { recursive: true }))
     const area = offline.areas.get(id)
     assert.deepEqual([area.state, area.status().tiles, area.status().updated], ['new', 0, undefined])
     assert.deepEqual((({ state, tiles }) => [state, tiles])(await area.download()), ['complete', 16])
@@ -155,18 +155,18 @@ describe('the registry of areas', function () {
 
   it('is shared by two stores of one process', async () => {
     const other = await shelf.open()
-    const area = await offline.areas.add(wish)
-    assert.deepEqual([await outcome(other.areas.add(wish)), other.areas.get('Area').id], ['AREA_EXISTS', area.id])
-    const both = await Promise.all([area.download(), other.areas.get('Area').download()])
-    assert.deepEqual(both.map(({ state, tiles }) => [state, tiles]), [['complete', 16], ['complete', 16]])
+    const area = await offline.areas.add(spec)
+    assert.deepEqual([await outcome(other.areas.add(spec)), other.areas.get('Area').id], ['AREA_EXISTS', area.id])
+    const statuses = await Promise.all([area.download(), other.areas.get('Area').download()])
+    assert.deepEqual(statuses.map(({ state, tiles }) => [state, tiles]), [['complete', 16], ['complete', 16]])
     assert.equal(shelf.asked().length, 16)
-    const added = await Promise.all([offline, other].map(one => outcome(one.areas.add({ ...wish, name: 'Same' }))))
+    const added = await Promise.all([offline, other].map(store => outcome(store.areas.add({ ...spec, name: 'Same' }))))
     assert.deepEqual(added.map(result => typeof result).sort(), ['object', 'string'])
   })
 
   it('ignores tiles that users edited in an earlier release, and is deleted with them and all areas', async () => {
     const image = { content_type: 'image/png', data: Buffer.from('edited').toString('base64') }
-    await between(async registry => {
+    await editRegistry(async registry => {
       await registry.put({ _id: '_local/edits', made: T(2031) })
       const edits = new PouchDB(shelf.path('field-edits'))
       await edits.bulkDocs([
@@ -178,7 +178,7 @@ describe('the registry of areas', function () {
       await edits.close()
     })
     assert.deepEqual([await offline.device.layers(), await offline.device.has('osm', 6, 1, 1)], [[], false])
-    const area = await offline.areas.add(wish)
+    const area = await offline.areas.add(spec)
     await area.download()
     assert.equal((await offline.device.head('osm', 6, 1, 1)).version.time, T(2024))
     assert.deepEqual([(await offline.device.layer('osm')).name, await offline.device.extent('osm')],
@@ -199,16 +199,16 @@ describe('the registry of areas', function () {
 })
 
 describe('the specification of an area', () => {
-  const bboxOf = wish => readSpec({ layer: 'osm', zooms: 3, ...wish }).bbox
+  const bboxOf = spec => readSpec({ layer: 'osm', zooms: 3, ...spec }).bbox
   const bounds = (west, south, east, north) =>
     ({ getWest: () => west, getSouth: () => south, getEast: () => east, getNorth: () => north })
 
   it('accepts boxes and polygons in the forms of Leaflet and GeoJSON', () => {
     const box1 = [5, 45, 11, 48]
-    for (const wish of [
+    for (const spec of [
       { bbox: box1 }, { bbox: '5,45,11,48' }, { bounds: [[45, 5], [48, 11]] }, { bounds: [[48, 5], [45, 11]] },
       { bounds: bounds(5, 45, 11, 48) }, { bounds: [{ lat: 45, lng: 5 }, { lat: 48, lng: 11 }] }
-    ]) assert.deepEqual(bboxOf(wish), box1, JSON.stringify(wish))
+    ]) assert.deepEqual(bboxOf(spec), box1, JSON.stringify(spec))
     const polygon = { type: 'Polygon', coordinates: [[[5, 45], [11, 45], [11, 48], [5, 45]]] }
     assert.deepEqual(readSpec({ layer: 'osm', zooms: [0, 14], polygon }),
       { layer: 'osm', polygon, zooms: { min: 0, max: 14 }, history: false })
@@ -236,7 +236,7 @@ describe('the meter of a transfer', () => {
     meter.mark(0, 0)
     assert.deepEqual(meter.forecast({ bytes: 100000, transfer: 200000 }, 0, 500),
       { rate: undefined, remaining: undefined })
-    for (let at = 100; at <= 20000; at += 100) meter.mark(at * 5, at)
+    for (let time = 100; time <= 20000; time += 100) meter.mark(time * 5, time)
     assert.deepEqual(meter.forecast({ bytes: 100000, transfer: 200000 }, 50000, 20000), { rate: 5000, remaining: 20 })
     assert.equal(meter.forecast({ bytes: 100000, transfer: 200000 }, 100000, 20000).remaining, 0)
     assert.ok(/** @type {number} */ (meter.rate(25000)) < 3000, 'it falls when nothing comes')
@@ -258,7 +258,7 @@ describe('the connection to a store', () => {
     let fail
     const request = () => new Promise((resolve, reject) => { fail = () => reject(unreachable) })
     const connection = new Connection(/** @type {any} */ ({ request }), isOnline => changes.push(isOnline))
-    connection.report(false) // begins to ask
+    connection.report(false) // starts its own requests
     connection.report(true) // the answer to another request
     fail()
     await new Promise(setImmediate)
@@ -268,13 +268,13 @@ describe('the connection to a store', () => {
 
   it('stays online when a request fails that began before the last answer', async () => {
     const changes = []
-    const request = () => new Promise(() => {}) // its own questions are not answered
+    const request = () => new Promise(() => {}) // its own requests are not answered
     const connection = new Connection(/** @type {any} */ ({ request }), isOnline => changes.push(isOnline))
     let fail
-    const late = connection.watch(() => new Promise((resolve, reject) => { fail = () => reject(unreachable) }))
+    const lateRequest = connection.watch(() => new Promise((resolve, reject) => { fail = () => reject(unreachable) }))
     await connection.watch(async () => 'an answer')
     fail()
-    await assert.rejects(late, { code: 'UNREACHABLE' })
+    await assert.rejects(lateRequest, { code: 'UNREACHABLE' })
     assert.deepEqual(changes, [true])
     await assert.rejects(connection.watch(async () => { throw unreachable }), { code: 'UNREACHABLE' })
     connection.close()

@@ -1,4 +1,5 @@
-// What is killed in the middle: the tab, the browser, the store; and a store that is another one when it is back.
+// Tests downloads during which the tab, the browser or the store is killed, and stores that come back with older or
+// other content.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { Store } from '../../loader/index.js'
@@ -15,31 +16,31 @@ const PLAIN = { name: 'Plain', layer: 'plain', bbox: [-180, -85, 180, 85], zooms
 const SMALL = { name: 'Small', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-4', history: true }
 const VERSIONS = 1365
 
-/** Batches small enough to have a middle, and waits that are short. */
+/** Small batches, so that a download can be interrupted, and short waits. */
 const limits = { batch: 40, smallBytes: 0, batchMost: 40, batchBytes: 64 * 1024, retryDelay: 20 }
 
 const stores = mortals()
 after(() => Promise.all(stores.map(store => store.close())))
 
 onField('a device', ['plain', 'small'], stage => {
-  /** Resolves when so many tiles more have been written than there were. */
-  async function wait (page, more) {
+  /** Waits until this many more versions are stored. */
+  async function waitForTiles (page, count) {
     const { versions } = await field(page, 'status', 'Plain')
     await until(async () => {
-      const now = await field(page, 'status', 'Plain')
-      return now.versions >= Math.min(versions + more, VERSIONS) || now.state === 'complete'
-    }, { timeout: 30000, what: `${more} more tiles` })
+      const status = await field(page, 'status', 'Plain')
+      return status.versions >= Math.min(versions + count, VERSIONS) || status.state === 'complete'
+    }, { timeout: 30000, what: `${count} more tiles` })
   }
 
-  /** Slows the store, so that there is a middle to kill. */
+  /** Slows the store, so that a download can be interrupted. */
   const slow = () =>
     stage.front.rule(async entry => { if (isBulk(entry)) await new Promise(resolve => { setTimeout(resolve, 30) }) })
 
   /**
-   * Kills something in the middle of a download, again and again. open: a tab, anew after each kill.
+   * Kills the tab, browser or store during a download, ROUNDS times. `open` opens a tab, again after each kill.
    * @param {() => Promise<any>} open @param {(page: any) => Promise<any>} kill @returns {Promise<number>} kills
    */
-  async function survives (open, kill) {
+  async function downloadWithKills (open, kill) {
     let page = await open()
     await field(page, 'add', PLAIN)
     stage.front.forget()
@@ -47,11 +48,11 @@ onField('a device', ['plain', 'small'], stage => {
     let kills = 0
     for (; kills < ROUNDS; kills++) {
       await field(page, 'begin', 'Plain', 'download')
-      await wait(page, VERSIONS / (ROUNDS + 1))
+      await waitForTiles(page, VERSIONS / (ROUNDS + 1))
       if ((await field(page, 'status', 'Plain')).state === 'complete') break
       await kill(page)
       page = await open()
-      // what a browser had not written to the disk yet is lost with it, a new area as well
+      // a killed browser loses what it had not written to the disk yet, even a new area
       if ((await field(page, 'list')).length) assert.equal((await field(page, 'status', 'Plain')).state, 'incomplete')
       else await field(page, 'add', PLAIN)
     }
@@ -63,16 +64,16 @@ onField('a device', ['plain', 'small'], stage => {
   it('continues a download after its tab is closed in the middle, again and again', async function () {
     this.timeout(60000 + 20000 * ROUNDS)
     const device = await stage.device()
-    const kills = await survives(() => device.open({ limits }), page => page.close())
-    const asked = stage.asked().length
-    assert.ok(asked <= VERSIONS + kills * 8 * limits.batch, `${asked} asked for after ${kills} kills`)
+    const kills = await downloadWithKills(() => device.open({ limits }), page => page.close())
+    const requestedCount = stage.asked().length
+    assert.ok(requestedCount <= VERSIONS + kills * 8 * limits.batch, `${requestedCount} asked for after ${kills} kills`)
   })
 
   it('completes a download although the browser is killed in the middle, again and again', async function () {
     this.timeout(60000 + 30000 * ROUNDS)
     const profile = await startProfile(this)
     try {
-      await survives(async () => (await stage.device({ context: await profile.start() })).open({ limits }),
+      await downloadWithKills(async () => (await stage.device({ context: await profile.start() })).open({ limits }),
         () => profile.kill())
     } finally {
       await profile.close()
@@ -86,15 +87,15 @@ onField('a device', ['plain', 'small'], stage => {
     stage.front.forget()
     slow()
     await field(page, 'begin', 'Plain', 'download')
-    await wait(page, 300)
+    await waitForTiles(page, 300)
     await stage.backend.server().kill()
     const { versions } = await field(page, 'status', 'Plain')
     assert.ok(versions >= 300 && versions < VERSIONS)
     await stage.backend.server().start()
     const { result, ...error } = await field(page, 'ended', 'Plain')
     assert.equal(result?.state, 'complete', error.message)
-    const asked = stage.asked({ answered: true }).length
-    assert.ok(asked <= VERSIONS + 8 * limits.batch, `${asked} asked for`)
+    const requestedCount = stage.asked({ answered: true }).length
+    assert.ok(requestedCount <= VERSIONS + 8 * limits.batch, `${requestedCount} asked for`)
     await stage.isWhole(page, PLAIN)
   })
 
@@ -102,11 +103,11 @@ onField('a device', ['plain', 'small'], stage => {
     const device = await stage.device()
     const page = await device.open({ limits })
     await take(page, SMALL)
-    const back = await stage.backend.keep()
+    const restoreStore = await stage.backend.keep()
     await stage.load('small', { 4: tilesOf(4, (x, y) => x < 4 && y < 4) })
     await field(page, 'call', 'Small', 'refresh')
     await stage.isWhole(page, SMALL)
-    await back()
+    await restoreStore()
     await stage.load('small', { 5: tilesOf(4, (x, y) => x === 2 && y < 8) })
     const { result, ...error } = await field(page, 'call', 'Small', 'refresh')
     assert.equal(result?.state, 'complete', error.message)

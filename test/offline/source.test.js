@@ -1,5 +1,5 @@
-// The device first, the network first, the device only: what is asked where, and what comes when one of them fails or
-// hangs, or when answers of the store have errors for some documents.
+// Tests which of device and network an offline source asks first, and its answers when one of them fails or does not
+// answer. The second suite tests bulk answers with errors for some documents.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { HttpCouch } from '../../client/mirror/http.js'
@@ -24,7 +24,7 @@ const HEADS = { name: 'heads', layer: 'osm', bbox: WEST, zooms: '3' }
 const INSIDE = { z: 3, x: 1, y0: 0, y1: 7 }
 const OUTSIDE = { z: 3, x: 6, y0: 0, y1: 7 }
 const bytesOf = async blob => Buffer.from(await blob.arrayBuffer())
-const show =
+const assertImage =
   async (blob, step, ...tile) => assert.deepEqual(await bytesOf(blob), Buffer.from(await picture(step, ...tile)))
 
 onEachStore('offline sources of layers', backend => {
@@ -50,7 +50,7 @@ onEachStore('offline sources of layers', backend => {
   })
   afterEach(async () => {
     front.reset()
-    await front.restart().catch(() => {}) // where it runs
+    await front.restart().catch(() => {}) // it may be running already
     await offline.close()
   })
   after(() => front.close())
@@ -61,36 +61,36 @@ onEachStore('offline sources of layers', backend => {
     for (const spec of specs) await (await offline.areas.add(spec)).download()
     front.forget()
   }
-  const away = () => front.stop()
-  const silent = () => front.rule(() => new Promise(() => {}))
-  const times = list => list.filter(({ y }) => y === 2).map(({ time }) => time)
+  const disconnect = () => front.stop()
+  const ignoreRequests = () => front.rule(() => new Promise(() => {}))
+  const timesOf = list => list.filter(({ y }) => y === 2).map(({ time }) => time)
 
   it('request only columns outside of all areas, and the past of areas that lack it', async () => {
     await take(WHOLE)
-    const read = source()
-    const [list] = await read.versions('osm', [INSIDE])
+    const reader = source()
+    const [list] = await reader.versions('osm', [INSIDE])
     assert.equal(list.length, 16)
-    assert.equal((await read.layer('osm')).minzoom, 3)
-    assert.deepEqual(await read.extent('osm'), { first: T(1), last: T(2) })
-    await show(await read.tile(list[0]), 1, 3, 1, 0)
-    assert.ok(read.isFromDevice(await read.tile(list[0])))
+    assert.equal((await reader.layer('osm')).minzoom, 3)
+    assert.deepEqual(await reader.extent('osm'), { first: T(1), last: T(2) })
+    await assertImage(await reader.tile(list[0]), 1, 3, 1, 0)
+    assert.ok(reader.isFromDevice(await reader.tile(list[0])))
     assert.deepEqual(front.requests(), [])
     const [inside, outside] = await source().versions('osm', [INSIDE, OUTSIDE])
-    assert.deepEqual([times(inside), times(outside)], [[T(1), T(2)], [T(1), T(2)]])
+    assert.deepEqual([timesOf(inside), timesOf(outside)], [[T(1), T(2)], [T(1), T(2)]])
     assert.deepEqual(front.requests('index').map(({ body }) => body.queries.map(({ startkey }) => startkey[2])), [[6]])
-    await show(await source().tile(outside[0]), 1, 3, 6, 0)
+    await assertImage(await source().tile(outside[0]), 1, 3, 6, 0)
     await offline.areas.get('whole').remove()
     await take(HEADS)
-    assert.deepEqual(times((await source().versions('osm', [INSIDE]))[0]), [T(1), T(2)])
+    assert.deepEqual(timesOf((await source().versions('osm', [INSIDE]))[0]), [T(1), T(2)])
     assert.equal(front.requests('index').length, 1)
   })
 
   it('answer from the device when the network is away, and mark the answer as partial', async () => {
     await take(HEADS)
-    await away()
-    const [list, none] = await source().versions('osm', [INSIDE, OUTSIDE])
-    assert.deepEqual([times(list), list.isPartial, none.length, none.isPartial], [[T(2)], true, 0, true])
-    await show(await source().tile(list[0]), 2, 3, 1, 0)
+    await disconnect()
+    const [list, outside] = await source().versions('osm', [INSIDE, OUTSIDE])
+    assert.deepEqual([timesOf(list), list.isPartial, outside.length, outside.isPartial], [[T(2)], true, 0, true])
+    await assertImage(await source().tile(list[0]), 2, 3, 1, 0)
     await assert.rejects(source().versions('osm', [OUTSIDE]), { code: 'UNREACHABLE' })
     await assert.rejects(source('device', { layer: 'else' }).layer('else'), { code: 'UNREACHABLE' })
     assert.equal(offline.isOnline, false)
@@ -98,50 +98,50 @@ onEachStore('offline sources of layers', backend => {
 
   it('report the versions of the device early, before the network answers', async () => {
     await take(HEADS)
-    silent()
-    const early = await new Promise((resolve, reject) => {
+    ignoreRequests()
+    const earlyAnswers = await new Promise((resolve, reject) => {
       source().versions('osm', [INSIDE], undefined, { onEarly: resolve }).catch(reject)
     })
-    assert.deepEqual([times(early[0].versions), early[0].isWhole], [[T(2)], false])
-    await show(await source().tile(early[0].versions[0]), 2, 3, 1, 0)
+    assert.deepEqual([timesOf(earlyAnswers[0].versions), earlyAnswers[0].isWhole], [[T(2)], false])
+    await assertImage(await source().tile(earlyAnswers[0].versions[0]), 2, 3, 1, 0)
     front.reset()
-    let told = 0
-    const [all] = await source().versions('osm', [INSIDE], undefined, { onEarly: () => { told++ } })
-    assert.deepEqual([times(all), told], [[T(1), T(2)], 1])
-    await away()
+    let earlyCount = 0
+    const [versions] = await source().versions('osm', [INSIDE], undefined, { onEarly: () => { earlyCount++ } })
+    assert.deepEqual([timesOf(versions), earlyCount], [[T(1), T(2)], 1])
+    await disconnect()
     await assert.rejects(source().versions('osm', [INSIDE], undefined, { onEarly () {} }), { code: 'UNREACHABLE' })
   })
 
   it('read the network first by the option network, and the device when it fails or is slow', async () => {
     await take(HEADS)
-    const read = source('network')
-    assert.deepEqual(times((await read.versions('osm', [INSIDE]))[0]), [T(1), T(2)])
+    const reader = source('network')
+    assert.deepEqual(timesOf((await reader.versions('osm', [INSIDE]))[0]), [T(1), T(2)])
     assert.ok(front.requests('index').length)
-    silent()
-    const begun = performance.now()
-    const [list] = await read.versions('osm', [INSIDE])
-    assert.deepEqual([times(list), list.isPartial], [[T(2)], true])
-    assert.equal((await read.layer('osm')).minzoom, 3)
-    assert.ok(performance.now() - begun < timeout, 'before the network is given up')
+    ignoreRequests()
+    const start = performance.now()
+    const [list] = await reader.versions('osm', [INSIDE])
+    assert.deepEqual([timesOf(list), list.isPartial], [[T(2)], true])
+    assert.equal((await reader.layer('osm')).minzoom, 3)
+    assert.ok(performance.now() - start < timeout, 'before the network is given up')
     front.reset()
-    await away()
-    await until(() => offline.isOnline === false || read.versions('osm', [INSIDE]).then(() => false))
-    const [[version]] = await read.versions('osm', [INSIDE])
-    await show(await read.tile(version), 2, 3, 1, 0)
+    await disconnect()
+    await until(() => offline.isOnline === false || reader.versions('osm', [INSIDE]).then(() => false))
+    const [[version]] = await reader.versions('osm', [INSIDE])
+    await assertImage(await reader.tile(version), 2, 3, 1, 0)
   })
 
   it('read only the device, and send no request, by the option only', async () => {
     await take(HEADS)
-    const read = source('only')
-    assert.deepEqual((await read.versions('osm', [INSIDE, OUTSIDE])).map(times), [[T(2)], []])
-    assert.deepEqual(await read.extent('osm'), { first: T(2), last: T(2) })
-    await assert.rejects(read.tile(
+    const reader = source('only')
+    assert.deepEqual((await reader.versions('osm', [INSIDE, OUTSIDE])).map(timesOf), [[T(2)], []])
+    assert.deepEqual(await reader.extent('osm'), { first: T(2), last: T(2) })
+    await assert.rejects(reader.tile(
       { layer: 'osm', z: 3, x: 6, y: 1, time: T(1), rev: '1-a', bytes: 1, gone: false, current: false, expires: null }
     ), { code: 'TILE_NOT_FOUND' })
     await assert.rejects(source('only', { layer: 'else' }).layer('else'), { code: 'NOT_ON_DEVICE', status: 404 })
     const stop = new AbortController()
-    assert.deepEqual(await read.changes('osm', 'now', stop.signal), { since: 'device', tiles: [], layer: false })
-    const waiting = read.changes('osm', 'device', stop.signal)
+    assert.deepEqual(await reader.changes('osm', 'now', stop.signal), { since: 'device', tiles: [], layer: false })
+    const waiting = reader.changes('osm', 'device', stop.signal)
     stop.abort()
     await assert.rejects(waiting, { name: 'AbortError' })
     assert.deepEqual(front.requests().filter(({ kind }) => kind !== 'layer'),
@@ -150,47 +150,49 @@ onEachStore('offline sources of layers', backend => {
 
   it('request tiles that changed in the store, until the device has them too', async () => {
     await take({ ...WHOLE, bbox: [-89, -84, -1, 84] })
-    const read = source()
+    const reader = source()
     const stop = new AbortController()
-    const { since } = await read.changes('osm', 'now', stop.signal)
+    const { since } = await reader.changes('osm', 'now', stop.signal)
     await store.write(await history('osm', { 5: [[3, 2, 2]] }))
-    await until(async () => (await read.changes('osm', since, stop.signal, { past: true })).tiles.length)
+    await until(async () => (await reader.changes('osm', since, stop.signal, { past: true })).tiles.length)
     front.forget()
-    const [near, changed] = await read.versions('osm', [{ z: 3, x: 3, y0: 0, y1: 7 }, { z: 3, x: 2, y0: 0, y1: 7 }])
-    assert.deepEqual([times(near), times(changed)], [[T(1), T(2)], [T(1), T(2), T(5)]])
-    await show(await read.tile(changed.findLast(({ y }) => y === 2)), 5, 3, 2, 2)
+    const [near, changed] = await reader.versions('osm', [{ z: 3, x: 3, y0: 0, y1: 7 }, { z: 3, x: 2, y0: 0, y1: 7 }])
+    assert.deepEqual([timesOf(near), timesOf(changed)], [[T(1), T(2)], [T(1), T(2), T(5)]])
+    await assertImage(await reader.tile(changed.findLast(({ y }) => y === 2)), 5, 3, 2, 2)
     assert.deepEqual(front.requests().map(({ kind }) => kind), ['index', 'tile'])
     await offline.areas.get('whole').refresh()
     front.forget()
-    const [refreshed] = await read.versions('osm', [{ z: 3, x: 2, y0: 0, y1: 7 }])
-    assert.deepEqual(times(refreshed), [T(1), T(2), T(5)])
-    await show(await read.tile(refreshed.findLast(({ y }) => y === 2)), 5, 3, 2, 2)
+    const [refreshed] = await reader.versions('osm', [{ z: 3, x: 2, y0: 0, y1: 7 }])
+    assert.deepEqual(timesOf(refreshed), [T(1), T(2), T(5)])
+    await assertImage(await reader.tile(refreshed.findLast(({ y }) => y === 2)), 5, 3, 2, 2)
     assert.deepEqual(front.requests(), [])
   })
 
   it('send no request for the newest tiles of an area without past, until they change in the store', async () => {
     await take(HEADS)
-    const read = source('device', { newestOnly: true })
-    assert.deepEqual(times((await read.versions('osm', [INSIDE]))[0]), [T(2)])
-    assert.equal((await read.extent('osm'))?.first, T(2))
+    const reader = source('device', { newestOnly: true })
+    assert.deepEqual(timesOf((await reader.versions('osm', [INSIDE]))[0]), [T(2)])
+    assert.equal((await reader.extent('osm'))?.first, T(2))
     assert.deepEqual(front.requests(), [])
     const stop = new AbortController()
-    const { since } = await read.changes('osm', 'now', stop.signal)
+    const { since } = await reader.changes('osm', 'now', stop.signal)
     await store.write(await history('osm', { 6: [[3, 0, 2]] }))
-    await until(async () => (await read.changes('osm', since, stop.signal, { past: true })).tiles.length)
-    assert.deepEqual(times((await read.versions('osm', [{ ...INSIDE, x: 0 }]))[0]), [T(1), T(2), T(6)])
+    await until(async () => (await reader.changes('osm', since, stop.signal, { past: true })).tiles.length)
+    assert.deepEqual(timesOf((await reader.versions('osm', [{ ...INSIDE, x: 0 }]))[0]), [T(1), T(2), T(6)])
   })
 
   it('read from the network when the area is removed or the device is closed meanwhile', async () => {
     await take(WHOLE)
-    const read = source()
-    const [list] = await read.versions('osm', [INSIDE])
+    const reader = source()
+    const [list] = await reader.versions('osm', [INSIDE])
     const removed = offline.areas.get('whole').remove()
-    for (const version of list) await show(await read.tile(version), +version.time.slice(8, 10), 3, 1, version.y)
+    for (const version of list) {
+      await assertImage(await reader.tile(version), +version.time.slice(8, 10), 3, 1, version.y)
+    }
     await removed
     await offline.close()
-    assert.deepEqual(times((await read.versions('osm', [INSIDE]))[0]), [T(1), T(2)])
-    await show(await read.tile(list.at(-1)), 2, 3, 1, 7)
+    assert.deepEqual(timesOf((await reader.versions('osm', [INSIDE]))[0]), [T(1), T(2)])
+    await assertImage(await reader.tile(list.at(-1)), 2, 3, 1, 7)
     assert.deepEqual(await source('only').versions('osm', [INSIDE]), [[]])
   })
 
@@ -200,14 +202,14 @@ onEachStore('offline sources of layers', backend => {
 })
 
 onEachStore('a device at a store whose bulk answers have errors or lack rows', backend => {
-  const own = useStore(backend, { published: 'functions', fill: async store => {
+  const fixture = useStore(backend, { published: 'functions', fill: async store => {
     await store.defineLayer('osm', { format: 'png' })
     await store.putEdition('osm', T(1), {})
     await store.write(square({ layer: 'osm', time: T(1), side: 3, seed: (x, y) => x * 3 + y }))
   } })
   let faulty, http
   beforeEach(async () => {
-    faulty = await startFaulty(own.url)
+    faulty = await startFaulty(fixture.url)
     http = new HttpCouch(faulty.url, { firstDelay: 2, longestDelay: 4 })
   })
   afterEach(() => faulty.close())
@@ -225,12 +227,12 @@ onEachStore('a device at a store whose bulk answers have errors or lack rows', b
   })
 
   it('lists every document of a layer that is not a tile', async () => {
-    const names = async () => (await new StoreListing(http, new Selection({ layers: ['osm'] })).layerDocuments())
+    const listIds = async () => (await new StoreListing(http, new Selection({ layers: ['osm'] })).layerDocuments())
       .documents.map(({ id }) => id)
-    const expected = await names()
+    const expected = await listIds()
     assert.deepEqual(expected, ['tilecouch', 'layer:osm', `edition:osm@${T(1)}`])
     faulty.fault = wrongOnce()
-    assert.deepEqual(await names(), expected)
+    assert.deepEqual(await listIds(), expected)
     assert.ok(faulty.faults > 0)
   })
 

@@ -1,5 +1,5 @@
-// The styles of a layer on a device: those that hold at the times of an area, their sprites, and of their glyphs those
-// that its labels need.
+// Tests the styles of a layer on a device: the styles for the times of an area, their sprites, and the glyphs that its
+// labels need.
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { validateStyleMin } from '@maplibre/maplibre-gl-style-spec'
@@ -32,7 +32,7 @@ const tile = (x, properties, time = T1) => ({
 onEachStore('styles on a device', backend => {
   const folder = useFolder()
   const device = useDevices()
-  const own = useStore(backend, { fill: async store => {
+  const fixture = useStore(backend, { fill: async store => {
     await store.defineLayer('osm',
       { format: 'pbf', minzoom: 0, maxzoom: 3, vector_layers: [{ id: 'place', fields: { name: 'String' } }] })
     await store.defineLayer('relief', { minzoom: 3, maxzoom: 3 })
@@ -44,42 +44,42 @@ onEachStore('styles on a device', backend => {
 
   beforeEach(async () => {
     number = 0
-    front = await startFront(own.url, { files: async () => ({}) })
-    const { username, password } = new URL(own.url)
+    front = await startFront(fixture.url, { files: async () => ({}) })
+    const { username, password } = new URL(fixture.url)
     remote = as(front.url, username, password)
   })
   afterEach(() => front.close())
 
   /** Stores a style with all ranges of a font, and a font that it does not use. */
-  async function put (time, more) {
+  async function putStyle (time, fields) {
     const name = `style${number++}`
-    const files = { ...folderOf(more), 'glyphs/Unused/0-255.pbf': Buffer.from([1]) }
+    const files = { ...folderOf(fields), 'glyphs/Unused/0-255.pbf': Buffer.from([1]) }
     for (const range of RANGES) files[`glyphs/${FONT}/${range}.pbf`] = Buffer.from(`${range} of ${FONT}`)
     folder.write(Object.fromEntries(Object.entries(files).map(([file, bytes]) => [`${name}/${file}`, bytes])))
-    await storeStyle(own.store, 'osm', path.join(folder.dir, name), { time })
+    await storeStyle(fixture.store, 'osm', path.join(folder.dir, name), { time })
     return files
   }
-  /** The names of the files of a style that are there. */
-  async function there (offline, time, files) {
+  /** Returns the names of the files of a style that are on the device. */
+  async function storedFiles (offline, time, files) {
     const blobs = await Promise.all(Object.keys(files).map(name => offline.device.styleFile('osm', time, name)))
-    for (const [at, [name, bytes]] of Object.entries(files).entries()) {
-      if (blobs[at]) assert.deepEqual(Buffer.from(await blobs[at].arrayBuffer()), Buffer.from(bytes), name)
+    for (const [index, [name, bytes]] of Object.entries(files).entries()) {
+      if (blobs[index]) assert.deepEqual(Buffer.from(await blobs[index].arrayBuffer()), Buffer.from(bytes), name)
     }
-    return Object.keys(files).filter((name, at) => blobs[at]).sort()
+    return Object.keys(files).filter((name, index) => blobs[index]).sort()
   }
-  const names = async (offline, times) =>
+  const styleNames = async (offline, times) =>
     Promise.all(times.map(async time => (await offline.device.style('osm', time))?.style.name))
   const documents = async area => (await area.db.allDocs({ startkey: 'style:', endkey: 'style;' }))
     .rows.map(({ id }) => id)
 
   it('are downloaded with the sprite and glyphs that they need, and read without a network', async () => {
-    const files = await put(T1, { name: 'A' })
+    const files = await putStyle(T1, { name: 'A' })
     const offline = await device(remote)
     const area = await offline.areas.add(WORLD)
     await area.download()
     assert.equal(area.status().state, 'complete')
     await front.stop()
-    assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort(),
+    assert.deepEqual(await storedFiles(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort(),
       'no Greek: no label shows that attribute')
     const { style, time } = await offline.device.style('osm', '2024')
     assert.equal(time, T1)
@@ -98,20 +98,21 @@ onEachStore('styles on a device', backend => {
     assert.ok(await offline.device.styleFile('osm', T1, `glyphs/${FONT},Arial/0-255.pbf`), 'the first font of a stack')
     assert.equal(await offline.device.styleFile('osm', T2, 'sprite.png'), undefined)
 
-    const gateway = await openGateway(own.url)
+    const gateway = await openGateway(fixture.url)
     try {
       const other = await device(`${gateway.url}/db`)
       assert.equal((await (await other.areas.add(WORLD)).download()).state, 'complete')
-      assert.deepEqual(await there(other, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort(), 'of a gateway')
+      assert.deepEqual(await storedFiles(other, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort(),
+        'of a gateway')
     } finally {
       await gateway.close()
     }
   })
 
   it('are those of the times that their area keeps', async () => {
-    for (const [time, name] of [[T1, 'A'], [T2, 'B'], [T3, 'C']]) await put(time, { name })
+    for (const [time, name] of [[T1, 'A'], [T2, 'B'], [T3, 'C']]) await putStyle(time, { name })
     const times = ['2021', '2022', '2023', '2024', undefined]
-    for (const [history, found] of /** @type {[any, any[]][]} */ ([
+    for (const [history, expectedNames] of /** @type {[any, any[]][]} */ ([
       [false, ['osm', 'osm', 'osm', 'C', 'C']],
       [true, ['osm', 'A', 'B', 'C', 'C']],
       [{ since: '2023-06' }, ['osm', 'osm', 'B', 'C', 'C']],
@@ -120,13 +121,13 @@ onEachStore('styles on a device', backend => {
     ])) {
       const offline = await device(remote)
       await (await offline.areas.add({ ...WORLD, history })).download()
-      assert.deepEqual(await names(offline, times), found, JSON.stringify(history))
+      assert.deepEqual(await styleNames(offline, times), expectedNames, JSON.stringify(history))
     }
   })
 
   it('share their files, which another area copies from the device', async () => {
-    await put(T1, { name: 'A' })
-    await put(T2, { name: 'B' })
+    await putStyle(T1, { name: 'A' })
+    await putStyle(T2, { name: 'B' })
     const offline = await device(remote)
     await (await offline.areas.add({ ...WORLD, history: true })).download()
     assert.equal(front.requests().filter(isFile).length, 6, 'each once')
@@ -142,29 +143,29 @@ onEachStore('styles on a device', backend => {
   })
 
   it('follow the store in a refresh: new styles, removed styles and new letters', async () => {
-    const files = await put(T1, { name: 'A' })
+    const files = await putStyle(T1, { name: 'A' })
     const offline = await device(remote)
     const area = await offline.areas.add(WORLD)
     await area.download()
-    await put(T2, { name: 'B' })
+    await putStyle(T2, { name: 'B' })
     await area.refresh()
-    assert.deepEqual(await names(offline, [undefined, '2022']), ['B', 'osm'])
+    assert.deepEqual(await styleNames(offline, [undefined, '2022']), ['B', 'osm'])
     assert.equal((await documents(area)).length, 7, 'the style before it is gone, its files are those of the next one')
 
-    await own.store.write([tile(2, { name: 'القاهرة' }, T2)])
+    await fixture.store.write([tile(2, { name: 'القاهرة' }, T2)])
     front.forget()
     await area.refresh()
     assert.equal(front.requests().filter(isFile).length, 3)
-    assert.deepEqual(await there(offline, T2, files), [
+    assert.deepEqual(await storedFiles(offline, T2, files), [
       ...SPRITE, ...glyphs('0-255', '256-511', '1536-1791', '64256-64511', '65024-65279')
     ].sort(), 'with the joined forms of Arabic')
 
-    await removeStyle(own.store, 'osm', T2)
+    await removeStyle(fixture.store, 'osm', T2)
     await area.refresh()
-    assert.deepEqual(await names(offline, [undefined]), ['A'])
-    await removeStyle(own.store, 'osm', T1)
+    assert.deepEqual(await styleNames(offline, [undefined]), ['A'])
+    await removeStyle(fixture.store, 'osm', T1)
     await area.refresh()
-    assert.deepEqual([await names(offline, [undefined]), await documents(area), area.status().styles],
+    assert.deepEqual([await styleNames(offline, [undefined]), await documents(area), area.status().styles],
       [['osm'], [], 0])
   })
 
@@ -173,32 +174,32 @@ onEachStore('styles on a device', backend => {
     const area = await offline.areas.add(WORLD)
     await area.download()
     await area.live()
-    const told = new Promise(resolve => offline.on('tiles', resolve))
+    const tilesEvent = new Promise(resolve => offline.on('tiles', resolve))
     await until(() => front.requests().some(({ path: name }) => /^_changes.*longpoll/.test(name)),
       { timeout: 10000, what: 'a poll' })
-    await put(T1, { name: 'A' })
-    await told
-    await until(async () => (await names(offline, [undefined]))[0] === 'A', { timeout: 10000, what: 'the style' })
+    await putStyle(T1, { name: 'A' })
+    await tilesEvent
+    await until(async () => (await styleNames(offline, [undefined]))[0] === 'A', { timeout: 10000, what: 'the style' })
   })
 
   it('are part of the estimate, the status and the storage figures', async () => {
-    await put(T1, { name: 'A' })
+    await putStyle(T1, { name: 'A' })
     const offline = await device(remote)
     const without = await offline.areas.estimate({ ...WORLD, layer: 'relief' })
     assert.equal(without.styles, 0)
-    const { styles, transfer, ...rest } = await offline.areas.estimate(WORLD)
+    const { styles, transfer, ...figures } = await offline.areas.estimate(WORLD)
     const area = await offline.areas.add(WORLD)
     await area.download()
     const status = area.status()
     assert.ok(status.styles > 900 && status.styles < styles && styles < status.styles + 300,
       `${status.styles} of ${styles}`)
-    assert.ok(transfer > styles + rest.bytes)
-    assert.deepEqual([status.tiles, status.bytes], [rest.tiles, rest.bytes], 'images alone')
+    assert.ok(transfer > styles + figures.bytes)
+    assert.deepEqual([status.tiles, status.bytes], [figures.tiles, figures.bytes], 'images alone')
     assert.ok((await offline.storage()).ours >= status.styles + status.bytes)
   })
 
   it('are completed after an abort, with the letters of tiles that were already there', async () => {
-    const files = await put(T1, { name: 'A' })
+    const files = await putStyle(T1, { name: 'A' })
     const name = 'again'
     let offline = await device(remote, { name, limits: { concurrency: 1 } })
     const stop = new AbortController()
@@ -208,66 +209,67 @@ onEachStore('styles on a device', backend => {
     await assert.rejects(area.download({ signal: stop.signal }), { code: 'ABORTED' })
     await offline.close()
     offline = await device(remote, { name })
-    assert.deepEqual(await names(offline, [undefined]), ['osm'], 'a style is there when its files are')
+    assert.deepEqual(await styleNames(offline, [undefined]), ['osm'], 'a style is there when its files are')
     front.forget()
     await offline.areas.get('all').download()
     assert.equal(front.requests().filter(isFile).length, 3)
-    assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
+    assert.deepEqual(await storedFiles(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
   })
 
   it('have the glyphs for tiles that arrived before the process ended', async () => {
-    const files = await put(T1, { name: 'A' })
-    await own.store.write(Array.from({ length: 4 }, (_, at) => tile(at + 2, { name: 'Bern'.repeat(at + 1) })))
+    const files = await putStyle(T1, { name: 'A' })
+    await fixture.store.write(
+      Array.from({ length: 4 }, (_, index) => tile(index + 2, { name: 'Bern'.repeat(index + 1) })))
     const name = 'ended'
     let offline = await device(remote, { name, limits: { batch: 1, batchMost: 1, smallBytes: 1, concurrency: 1 } })
     const stop = new AbortController()
-    const isThere = () => offline.device.has('osm', 3, 1, 0)
-    const open = front.rule(async ({ body }) => {
-      if (!body?.docs?.some(({ id, atts_since: known }) => id === 'osm:3:5:0' && !known)) return
-      await until(isThere, { timeout: 5000, what: 'the tile with a Polish name' })
+    const isStored = () => offline.device.has('osm', 3, 1, 0)
+    const removeRule = front.rule(async ({ body }) => {
+      if (!body?.docs?.some(({ id, atts_since: knownRevs }) => id === 'osm:3:5:0' && !knownRevs)) return
+      await until(isStored, { timeout: 5000, what: 'the tile with a Polish name' })
       stop.abort()
     })
     await assert.rejects((await offline.areas.add(WORLD)).download({ signal: stop.signal }), { code: 'ABORTED' })
-    open()
+    removeRule()
     await offline.close()
     offline = await device(remote, { name })
     front.forget()
     await offline.areas.get('all').download()
-    const asked = front.requests().flatMap(({ body }) => body?.docs?.map(({ id }) => id))
-    assert.ok(!asked.includes('osm:3:1:0'), 'it is not asked for again')
-    assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
+    const requestedIds = front.requests().flatMap(({ body }) => body?.docs?.map(({ id }) => id))
+    assert.ok(!requestedIds.includes('osm:3:1:0'), 'it is not asked for again')
+    assert.deepEqual(await storedFiles(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
   })
 
   it('are completed by the next download when a file was damaged', async () => {
-    const files = await put(T1, { name: 'A' })
+    const files = await putStyle(T1, { name: 'A' })
     const offline = await device(remote, { limits: { concurrency: 1 } })
     offline.couch.options.retries = 1
-    const mended =
+    const removeRule =
       front.rule(entry => /sprite\.png/.test(entry.path) && { status: 200, body: Buffer.from('a captive portal') })
     const area = await offline.areas.add(WORLD)
     const { state, error, tiles } = await area.download()
     assert.deepEqual([state, error, tiles], ['incomplete', 'BAD_ANSWER', 2])
-    mended()
+    removeRule()
     front.forget()
     assert.equal((await area.download()).state, 'complete')
     assert.equal(front.requests().filter(isFile).length, 1)
-    assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
+    assert.deepEqual(await storedFiles(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
   })
 
   it('include every range of their fonts when the letters are unknown', async () => {
-    const files = await put(T1, { name: 'A', sources: {
+    const files = await putStyle(T1, { name: 'A', sources: {
       osm: { type: 'vector', url: 'couch://osm' }, relief: { type: 'raster', url: 'couch://relief' },
       more: { type: 'vector', url: 'https://example.org/more.json' }
     } })
     const offline = await device(remote)
     await (await offline.areas.add(WORLD)).download()
-    assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs(...RANGES)].sort(),
+    assert.deepEqual(await storedFiles(offline, T1, files), [...SPRITE, ...glyphs(...RANGES)].sort(),
       'labels may come from tiles of another layer')
-    await own.store.defineLayer('later', { format: 'pbf', minzoom: 3, maxzoom: 3 })
-    await own.store.write([{ ...tile(0, { name: 'Bern' }), layer: 'later' }])
+    await fixture.store.defineLayer('later', { format: 'pbf', minzoom: 3, maxzoom: 3 })
+    await fixture.store.write([{ ...tile(0, { name: 'Bern' }), layer: 'later' }])
     const area = await offline.areas.add({ ...WORLD, name: 'later', layer: 'later' })
     await area.download()
-    await storeStyle(own.store, 'later', path.join(folder.dir, 'style0'), { time: T1 })
+    await storeStyle(fixture.store, 'later', path.join(folder.dir, 'style0'), { time: T1 })
     await area.refresh()
     assert.equal((await documents(area)).length, 1 + SPRITE.length + RANGES.length, 'the style came after the tiles')
   })

@@ -1,5 +1,5 @@
 /* global window -- of the page, in functions that run there */
-// One area of thousands of tiles from its estimate to its removal, with the net really off in between.
+// Tests one area of thousands of tiles from its estimate to its removal. Some of the tests switch the network off.
 import assert from 'node:assert/strict'
 import { field, isBulk, isTransfer, onField, take } from '../support/offline/suite.js'
 import { tour } from '../support/offline/tour.js'
@@ -9,19 +9,20 @@ const WORLD = { name: 'World', layer: 'world', bbox: [-180, -85, 180, 85], zooms
 const HERE = { places: /** @type {any} */ ([[0, 0, 6], [60, -120, 6], [20, 179, 3], [60, 45, 6], [0, 0, 7]]), times: [
   T(1), T(2), T(3), T(4)
 ] }
-const CHANGED = downTo(5).slice(-60).concat(Array.from({ length: 40 }, (_, at) => [6, 30 + at % 5, 28 + at % 8]))
+const CHANGED = downTo(5).slice(-60)
+  .concat(Array.from({ length: 40 }, (_, index) => [6, 30 + index % 5, 28 + index % 8]))
 
-const SAMPLED = 400 // documents at most that an estimate weighs, without their images
+const SAMPLED = 400 // maximum number of documents that an estimate measures without their images
 
-/** Within so many parts of a hundred. */
-const near = (value, wanted, percent, what) =>
-  assert.ok(Math.abs(value - wanted) <= wanted * percent / 100, `${what}: ${value}, foretold ${wanted}`)
+/** Asserts that a value differs from the expected one by at most `percent` percent. */
+const assertNear = (value, expected, percent, label) =>
+  assert.ok(Math.abs(value - expected) <= expected * percent / 100, `${label}: ${value}, foretold ${expected}`)
 
 onField('an area of 5,461 tiles and their past', ['world'], stage => {
   let device
   let page
   let reference
-  let held
+  let storedRevisions
 
   before(async () => {
     device = await stage.device({ stays: true })
@@ -32,24 +33,24 @@ onField('an area of 5,461 tiles and their past', ['world'], stage => {
   it('is downloaded exactly as estimated, and equals the store', async () => {
     assert.ok((await field(page, 'add', WORLD)).id)
     stage.front.forget()
-    const { result: foretold, ...error } = await field(page, 'call', 'World', 'estimate')
-    assert.ok(foretold, error.message)
+    const { result: estimate, ...error } = await field(page, 'call', 'World', 'estimate')
+    assert.ok(estimate, error.message)
     assert.ok(stage.received().requests < 20, `${stage.received().requests} requests for an estimate`)
     stage.front.forget()
     const { result: status } = await field(page, 'call', 'World', 'download')
     assert.equal(status.state, 'complete')
-    held = await stage.wanted(WORLD)
-    assert.equal(Object.keys(held).length, 5461 + 1024 + 4)
-    const there = await field(page, 'contents', 'World')
-    for (const [id, wanted] of Object.entries(held)) assert.deepEqual(there[id], wanted, id)
-    assert.deepEqual([status.tiles, status.versions, status.bytes], [foretold.tiles, foretold.versions, foretold.bytes])
-    assert.equal(foretold.versions, Object.keys(held).length)
-    // these images are a hundredth of real ones: what is foretold of documents is nearly all
-    near(stage.received(isTransfer).bytes, foretold.transfer, 25, 'bytes of bodies')
+    storedRevisions = await stage.wanted(WORLD)
+    assert.equal(Object.keys(storedRevisions).length, 5461 + 1024 + 4)
+    const contents = await field(page, 'contents', 'World')
+    for (const [id, revision] of Object.entries(storedRevisions)) assert.deepEqual(contents[id], revision, id)
+    assert.deepEqual([status.tiles, status.versions, status.bytes], [estimate.tiles, estimate.versions, estimate.bytes])
+    assert.equal(estimate.versions, Object.keys(storedRevisions).length)
+    // these images are so small that the estimated size of the documents is nearly all
+    assertNear(stage.received(isTransfer).bytes, estimate.transfer, 25, 'bytes of bodies')
     const tasks = await field(page, 'longTasks')
     console.log(
       `      ${stage.received(isBulk).bytes} bytes in ${stage.received(isBulk).requests} requests (foretold ` +
-        (`${foretold.transfer}), others ${stage.received(entry => !isBulk(entry)).bytes}; long tasks: ` +
+        (`${estimate.transfer}), others ${stage.received(entry => !isBulk(entry)).bytes}; long tasks: ` +
           `${tasks.length}, the longest ${Math.round(Math.max(0, ...tasks))} ms`)
     )
   })
@@ -72,33 +73,33 @@ onField('an area of 5,461 tiles and their past', ['world'], stage => {
 
   it('requests only the changed tiles in a refresh', async () => {
     await stage.load('world', { 4: CHANGED })
-    const wanted = await stage.wanted(WORLD)
-    const changed = Object.keys(wanted).filter(id => wanted[id][0] !== held[id]?.[0])
+    const storeRevisions = await stage.wanted(WORLD)
+    const changed = Object.keys(storeRevisions).filter(id => storeRevisions[id][0] !== storedRevisions[id]?.[0])
     assert.equal(changed.length, 200, 'a hundred new heads, and what they were')
     stage.front.forget()
     const { result, ...error } = await field(page, 'call', 'World', 'refresh')
     assert.ok(result, error.message)
     assert.equal(result.changed.tiles, 200)
     assert.deepEqual(stage.asked().sort(), changed.sort())
-    const there = await field(page, 'contents', 'World')
-    for (const [id, revision] of Object.entries(wanted)) assert.deepEqual(there[id], revision, id)
+    const contents = await field(page, 'contents', 'World')
+    for (const [id, revision] of Object.entries(storeRevisions)) assert.deepEqual(contents[id], revision, id)
     stage.front.forget()
     assert.deepEqual((await field(page, 'call', 'World', 'refresh')).result.changed, { docs: 0, tiles: 0, bytes: 0 })
     assert.equal(stage.asked().length, 0)
     await device.leave()
-    const seen = await tour(page, 'world', { ...HERE, times: [T(4)] }, { offline: true })
+    const offlineTour = await tour(page, 'world', { ...HERE, times: [T(4)] }, { offline: true })
     await device.comeBack()
-    assert.deepEqual(seen, await tour(page, 'world', { ...HERE, times: [T(4)] }))
+    assert.deepEqual(offlineTour, await tour(page, 'world', { ...HERE, times: [T(4)] }))
   })
 
   it('gives tiles to another area, which keeps them when the first area is removed', async () => {
-    const West = { name: 'West', layer: 'world', bbox: [-179.9, 1, -0.1, 84], zooms: '2-6' }
+    const west = { name: 'West', layer: 'world', bbox: [-179.9, 1, -0.1, 84], zooms: '2-6' }
     stage.front.forget()
-    const status = await take(page, West)
+    const status = await take(page, west)
     assert.ok(stage.asked().length <= SAMPLED, `${stage.asked().length} documents of tiles over the net`)
     assert.equal(status.state, 'complete')
     const places = /** @type {any} */ ([[40, -90, 5], [60, -120, 6]])
-    const seen = await tour(page, 'world', { places, times: [T(4)] })
+    const storeTour = await tour(page, 'world', { places, times: [T(4)] })
     const databases = (await field(page, 'databases')).length
     const { error, message } = await field(page, 'call', 'World', 'remove')
     assert.equal(error ?? message, undefined)
@@ -106,11 +107,11 @@ onField('an area of 5,461 tiles and their past', ['world'], stage => {
     await device.leave()
     await device.reload(page)
     assert.deepEqual((await field(page, 'list')).map(({ name, state }) => [name, state]), [['West', 'complete']])
-    const there = await field(page, 'contents', 'West')
-    const wanted = await stage.wanted(West)
-    for (const [id, revision] of Object.entries(wanted)) assert.deepEqual(there[id], revision, id)
+    const contents = await field(page, 'contents', 'West')
+    const storeRevisions = await stage.wanted(west)
+    for (const [id, revision] of Object.entries(storeRevisions)) assert.deepEqual(contents[id], revision, id)
     assert.deepEqual(await field(page, 'unreadable', 'West'), [])
-    assert.deepEqual(await tour(page, 'world', { places, times: [T(4)] }, { offline: true }), seen)
+    assert.deepEqual(await tour(page, 'world', { places, times: [T(4)] }, { offline: true }), storeTour)
     await device.comeBack()
   })
 

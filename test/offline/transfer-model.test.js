@@ -1,5 +1,5 @@
-// Stores to which anything happens, and devices that look now and then, are killed in between, list anew or read the
-// changes: in the end each holds what a reader of the whole store would put there.
+// Tests transfers after random changes of a store, with random downloads that may be aborted. Every complete download
+// must equal a naive copy of the area.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { HttpCouch } from '../../client/mirror/http.js'
@@ -24,12 +24,12 @@ const AREAS = {
   antimeridian: { bbox: [150, -20, -150, 85] },
   polygon: { polygon: { type: 'Polygon', coordinates: [[[-170, 80], [-100, 60], [-20, 70], [-60, 0], [-170, 80]]] } }
 }
-const wanted = fc.record({
+const areaOptions = fc.record({
   area: fc.constantFrom('whole', 'box', 'antimeridian', 'polygon'),
   zooms: fc.constantFrom(undefined, { min: 2, max: 2 }, { min: 1, max: 3 }),
   history: fc.constantFrom({ current: true }, {}, { since: T(2) })
 })
-// few places, so that the same one is met again
+// few places, so that the same tile is changed several times
 const tile = fc.record(
   { z: fc.constantFrom(1, 2, 2, 3), x: fc.constantFrom(0, 0, 1,
     7), y: fc.nat(2), image: fc.option(fc.nat(20), { freq: 5 }) }
@@ -60,7 +60,7 @@ onEachStore('areas after random changes of a store and random downloads', backen
   let url
   let store
   let couch
-  let made = 0
+  let layerCount = 0
 
   before(async function () {
     this.timeout(20000)
@@ -72,46 +72,47 @@ onEachStore('areas after random changes of a store and random downloads', backen
 
   const post = (path, body) => json(`${url}/${path}`,
     { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
-  const tiles = async (layer, which, include = false) => {
+  const tiles = async (layer, picks, withDocs = false) => {
     const { rows } =
-      await json(`${url}/_all_docs?startkey="${layer}:"&endkey="${layer}%3B"${include ? '&include_docs=true' : ''}`)
-    return rows.length ? [...new Set(which.map(at => rows[at % rows.length]))] : []
+      await json(`${url}/_all_docs?startkey="${layer}:"&endkey="${layer}%3B"${withDocs ? '&include_docs=true' : ''}`)
+    return rows.length ? [...new Set(picks.map(pick => rows[pick % rows.length]))] : []
   }
-  const removed = new Map()
+  const purgedDocs = new Map()
 
-  const does = {
-    async load (layer, { year, tiles: some }) {
+  const actions = {
+    async load (layer, { year, tiles: loadedTiles }) {
       const distinct =
-        new Map(some.filter(({ z, x, y }) => x < 2 ** z && y < 2 ** z).map(one => [`${one.z}/${one.x}/${one.y}`, one]))
+        new Map(loadedTiles.filter(({ z, x, y }) => x < 2 ** z && y < 2 ** z)
+          .map(place => [`${place.z}/${place.x}/${place.y}`, place]))
       await store.write(
         [...distinct.values()].map(({ image, ...place }) => (
           { layer, ...place, time: T(year), ...(image === null ? { gone: true } : { bytes: png(image) }) }
         ))
       )
     },
-    async remove (layer, { which }) {
-      const docs = (await tiles(layer, which)).map(({ id, value: { rev } }) => ({ _id: id, _rev: rev, _deleted: true }))
+    async remove (layer, { which: picks }) {
+      const docs = (await tiles(layer, picks)).map(({ id, value: { rev } }) => ({ _id: id, _rev: rev, _deleted: true }))
       if (docs.length) await post('_bulk_docs', { docs })
     },
-    // the same documents under the same revisions may come again, as after a load of the same into a new store
-    async purge (layer, { which }) {
+    // `revive` stores purged documents again under their revisions, as a second load into a new store would
+    async purge (layer, { which: picks }) {
       if (backend.name === 'embedded') return
-      for (const { id } of await tiles(layer, which)) {
+      for (const { id } of await tiles(layer, picks)) {
         const { results } = await post('_bulk_get?revs=true&attachments=true', { docs: [{ id }] })
-        removed.set(id, results[0].docs.map(({ ok }) => ok))
+        purgedDocs.set(id, results[0].docs.map(({ ok }) => ok))
         await post('_purge', { [id]: results[0].docs.map(({ ok }) => ok._rev) })
       }
     },
     async revive (layer) {
-      const docs = [...removed].filter(([id]) => id.startsWith(`${layer}:`)).flatMap(([, leaves]) => leaves)
-      removed.clear()
+      const docs = [...purgedDocs].filter(([id]) => id.startsWith(`${layer}:`)).flatMap(([, leaves]) => leaves)
+      purgedDocs.clear()
       if (docs.length) await post('_bulk_docs', { docs, new_edits: false })
     },
-    async conflict (layer, { which, generation, hash, image }) {
-      const [row] = await tiles(layer, [which], true)
+    async conflict (layer, { which: pick, generation, hash, image }) {
+      const [row] = await tiles(layer, [pick], true)
       if (!row) return
       const { _id, _rev, _attachments, ...fields } = row.doc
-      // made from the content, as that of every revision
+      // the id of a revision is computed from its content
       const id = `${hash.repeat(30)}${String(image).padStart(2, '0')}`
       const doc = { ...fields, _id, _rev: `${generation}-${id}`, _revisions: {
         start: generation, ids: [id]
@@ -127,8 +128,8 @@ onEachStore('areas after random changes of a store and random downloads', backen
 
   it(`equal the store and their estimate (seed ${SEED})`, async function () {
     this.timeout(RUNS * 5000)
-    await fc.assert(fc.asyncProperty(wanted, steps, async ({ area: name, zooms, history }, played) => {
-      const layer = `l${made++}`
+    await fc.assert(fc.asyncProperty(areaOptions, steps, async ({ area: name, zooms, history }, playedSteps) => {
+      const layer = `l${layerCount++}`
       await store.defineLayer(layer, {})
       const area = { layer, selection: new Selection(
         { layers: [layer], area: AREAS[name] && parseArea(AREAS[name]), zooms, ...history }
@@ -137,20 +138,20 @@ onEachStore('areas after random changes of a store and random downloads', backen
       let isPurged = false
       const limits = { batch: 3, smallBytes: 1, batchMost: 3, page: 3, ranges: 4, spans: 3, columns: 2, retryDelay: 1 }
       const transfer = options => new Transfer({ couch, area, db, limits, ...options })
-      const check = async (counts, where = db) => assert.deepEqual(counts,
-        await assertSame(where, url, { ...area, isNew: where !== db }))
-      for (const step of [...played, { does: 'take' }]) {
+      const check = async (counts, database = db) => assert.deepEqual(counts,
+        await assertSame(database, url, { ...area, isNew: database !== db }))
+      for (const step of [...playedSteps, { does: 'take' }]) {
         if (step.does !== 'take') {
           isPurged ||= step.does === 'purge'
-          await does[step.does](layer, step)
+          await actions[step.does](layer, step)
           continue
         }
         const stop = new AbortController()
-        let left = step.lives ?? Infinity
+        let callsLeft = step.lives ?? Infinity
         const run = () => transfer(
           { force: step.force, signal: stop.signal, limits: {
             ...limits, ...(step.few && { feed: 0, feedShare: 0 })
-          }, onProgress: () => { if (left-- <= 0) stop.abort() } }
+          }, onProgress: () => { if (callsLeft-- <= 0) stop.abort() } }
         ).run()
         const result = await run().catch(error => {
           if (!(error instanceof StoreReset)) throw error
@@ -161,11 +162,11 @@ onEachStore('areas after random changes of a store and random downloads', backen
         }).catch(error => { if (error.code !== 'ABORTED') throw error })
         if (result) await check(result.counts)
       }
-      const fresh = pouch()
-      const { tiles: places, versions, bytes } = await estimate(couch, area.selection, { limits })
-      const { counts } = await transfer({ db: fresh }).run()
-      await check(counts, fresh)
-      assert.deepEqual({ tiles: places, versions, bytes }, counts, 'as it was estimated')
+      const freshDb = pouch()
+      const { tiles: tileCount, versions, bytes } = await estimate(couch, area.selection, { limits })
+      const { counts } = await transfer({ db: freshDb }).run()
+      await check(counts, freshDb)
+      assert.deepEqual({ tiles: tileCount, versions, bytes }, counts, 'as it was estimated')
     }), { numRuns: RUNS, seed: SEED, endOnFailure: Boolean(process.env.TILECOUCH_FAST) })
   })
 })

@@ -1,5 +1,5 @@
-// Taking an area along over stores and lines that fail: what is missing is said, and taken the next time, and nothing
-// else.
+// Tests the transfer of an area when the store or the connection fails: missing tiles are reported, and only these are
+// fetched the next time.
 import assert from 'node:assert/strict'
 import { HttpCouch } from '../../client/mirror/http.js'
 import { StoreReset, Transfer, readState } from '../../client/offline/transfer.js'
@@ -42,32 +42,32 @@ onEachStore('the transfer of an area', backend => {
   const transfer = (db, { limits, ...options } = {}) => new Transfer({
     couch: couch(), db, area, limits: { batch: 10, smallBytes: 1, batchMost: 10, retryDelay: 1, ...limits }, ...options
   })
-  const fetched = () => front.requests().filter(isBulk).flatMap(({ body }) => body.docs.map(({ id }) => id))
+  const fetchedIds = () => front.requests().filter(isBulk).flatMap(({ body }) => body.docs.map(({ id }) => id))
 
   it('skips tiles that the store cannot read, and fetches only these the next time', async () => {
     const db = pouch()
     const bad = ['osm:5:2:3', 'osm:5:7:7']
-    const mended = front.rule(entry => bad.some(id => asksFor(entry, id)) &&
+    const removeRule = front.rule(entry => bad.some(id => asksFor(entry, id)) &&
       { status: 500, body: '{"error":"internal","reason":"a shard is damaged"}' })
-    const told = []
-    const first = await transfer(db, { onFailed: one => told.push(one.id) }).run()
-    assert.deepEqual(first.failed.map(({ id }) => id).sort(), bad)
-    assert.deepEqual(told.sort(), bad)
-    assert.ok(first.failed.every(({ rev, error, reason }) => /^1-/.test(rev) && error && reason))
-    assert.deepEqual([first.isComplete, first.counts.tiles], [false, SIDE * SIDE - 2])
+    const reportedIds = []
+    const firstResult = await transfer(db, { onFailed: tile => reportedIds.push(tile.id) }).run()
+    assert.deepEqual(firstResult.failed.map(({ id }) => id).sort(), bad)
+    assert.deepEqual(reportedIds.sort(), bad)
+    assert.ok(firstResult.failed.every(({ rev, error, reason }) => /^1-/.test(rev) && error && reason))
+    assert.deepEqual([firstResult.isComplete, firstResult.counts.tiles], [false, SIDE * SIDE - 2])
     assert.deepEqual((await readState(db)).failed.map(({ id }) => id).sort(), bad, 'remembered where the tiles are')
 
     front.forget()
     assert.deepEqual((await transfer(db).run()).failed.map(({ id }) => id).sort(), bad, 'still not')
-    mended()
+    removeRule()
     front.forget()
-    const last = await transfer(db).run()
-    assert.deepEqual(fetched().sort(), bad, 'nothing else is asked for')
-    assert.deepEqual([last.isComplete, last.failed], [true, []])
-    assert.deepEqual(last.counts, await assertSame(db, url, area))
+    const lastResult = await transfer(db).run()
+    assert.deepEqual(fetchedIds().sort(), bad, 'nothing else is asked for')
+    assert.deepEqual([lastResult.isComplete, lastResult.failed], [true, []])
+    assert.deepEqual(lastResult.counts, await assertSame(db, url, area))
     front.forget()
     await transfer(db).run()
-    assert.deepEqual(fetched(), [])
+    assert.deepEqual(fetchedIds(), [])
   })
 
   it('skips a document that breaks every answer that contains it', async () => {
@@ -82,17 +82,17 @@ onEachStore('the transfer of an area', backend => {
     let answered = 0
     front.rule(entry => { if (isBulk(entry) && ++answered === 5) return front.stop() })
     const failed = []
-    const away = transfer(db, { couch: couch({ retries: 2 }), onFailed: one => failed.push(one) })
-    await assert.rejects(away.run(), { code: 'UNREACHABLE' })
+    const interrupted = transfer(db, { couch: couch({ retries: 2 }), onFailed: tile => failed.push(tile) })
+    await assert.rejects(interrupted.run(), { code: 'UNREACHABLE' })
     assert.deepEqual(failed, [])
-    const { tiles } = away.progress()
+    const { tiles } = interrupted.progress()
     assert.ok(tiles >= 10 && tiles < SIDE * SIDE, `${tiles} tiles`)
     await front.restart()
     front.forget()
     const { counts, isComplete } = await transfer(db).run()
     assert.equal(isComplete, true)
-    assert.ok(fetched().length <= SIDE * SIDE + 2 - tiles,
-      `${fetched().length} documents asked for again of ${tiles} that were there`)
+    assert.ok(fetchedIds().length <= SIDE * SIDE + 2 - tiles,
+      `${fetchedIds().length} documents asked for again of ${tiles} that were there`)
     assert.deepEqual(counts, await assertSame(db, url, area))
   })
 
@@ -100,7 +100,7 @@ onEachStore('the transfer of an area', backend => {
     const db = pouch()
     front.rule(entry => isBulk(entry) && { status: 500, body: '{"error":"internal"}' })
     const failed = []
-    await assert.rejects(transfer(db, { couch: couch({ retries: 1 }), onFailed: one => failed.push(one) }).run(),
+    await assert.rejects(transfer(db, { couch: couch({ retries: 1 }), onFailed: tile => failed.push(tile) }).run(),
       { code: 'COUCHDB_ERROR' })
     assert.deepEqual(failed, [])
   })
@@ -125,7 +125,7 @@ onEachStore('the transfer of an area', backend => {
     await write(2024, (x, y) => x < 2 ? 500 + x * SIDE + y : undefined)
     front.forget()
     const { counts, changed } = await transfer(db, { others: [lender] }).run()
-    const heads = fetched().filter(id => !id.includes('@') && id.startsWith('osm:'))
+    const heads = fetchedIds().filter(id => !id.includes('@') && id.startsWith('osm:'))
     assert.equal(heads.length, 2 * SIDE, 'only those that the other has not')
     assert.equal(changed.tiles, SIDE * SIDE + 2 * SIDE)
     assert.deepEqual(counts, await assertSame(db, url, area))
@@ -144,10 +144,10 @@ onEachStore('the transfer of an area', backend => {
     const { rows } = await json(`${url}/_all_docs?startkey="osm:5:8:"&endkey="osm:5:8:~"`)
     for (const { id, value: { rev } } of rows) await store.couch.put({ _id: id, _rev: rev, _deleted: true })
     front.forget()
-    const later = await transfer(db, { limits: { feed: 5, feedShare: 0 } }).run()
+    const relisted = await transfer(db, { limits: { feed: 5, feedShare: 0 } }).run()
     assert.ok(front.requests().some(({ body }) => body?.queries?.[0]?.group_level), 'it was listed')
-    assert.equal(later.counts.tiles, SIDE * SIDE - SIDE)
-    assert.deepEqual(later.counts, await assertSame(db, url, area))
+    assert.equal(relisted.counts.tiles, SIDE * SIDE - SIDE)
+    assert.deepEqual(relisted.counts, await assertSame(db, url, area))
   })
 
   it('fetches the new image of a version that was deleted and rewritten with the same length', async () => {
@@ -159,10 +159,10 @@ onEachStore('the transfer of an area', backend => {
         const { _rev, ...doc } =
           await json(`${url}/${encodeURIComponent(id)}?attachments=true`, { headers: { accept: 'application/json' } })
         const { data } = doc._attachments.tile
-        const other = Buffer.from(data, 'base64')
-        other[other.length - 20] ^= 1
+        const changedImage = Buffer.from(data, 'base64')
+        changedImage[changedImage.length - 20] ^= 1
         await store.couch.put({ _id: id, _rev, _deleted: true })
-        const image = { content_type: 'image/png', data: other.toString('base64') }
+        const image = { content_type: 'image/png', data: changedImage.toString('base64') }
         await store.couch.put({ ...doc, _attachments: { tile: image } })
       }
       const { counts } = await transfer(db, { limits }).run()
@@ -175,28 +175,28 @@ onEachStore('the transfer of an area', backend => {
     const limits = { page: 100, batch: 20, smallBytes: 1, batchMost: 20, retryDelay: 1, noting: 0 }
     const tiles = (z, seed) =>
       square({ layer: 'osm', z, side: LARGE, time: T(2023 + seed), seed: (x, y) => seed * 2000 + x * LARGE + y })
-    const listed = () => front.requests()
+    const listings = () => front.requests()
       .filter(({ kind, body }) => kind === 'index' && body.queries[0].reduce === false)
-    const down = entries => entries.reduce((sum, { bytes }) => sum + bytes.down, 0)
+    const bytesOf = entries => entries.reduce((sum, { bytes }) => sum + bytes.down, 0)
     beforeEach(() => store.write(tiles(6, 0)))
 
     it('adapts the number of tiles in a request to the connection', async () => {
       const db = pouch()
-      const whole = new Transfer({ couch: couch(), db: pouch(), area })
-      await whole.run()
-      const bytes = down(front.requests())
+      const wholeTransfer = new Transfer({ couch: couch(), db: pouch(), area })
+      await wholeTransfer.run()
+      const bytes = bytesOf(front.requests())
       front.forget()
       front.rule(entry => isBulk(entry) && { cut: 40e3 })
       const { counts, failed } = await new Transfer({ couch: couch(), db, area, limits: { retryDelay: 1 } }).run()
       assert.deepEqual([counts, failed], [await assertSame(db, url, area), []])
-      const came = down(front.requests())
-      assert.ok(came < 2 * bytes, `${came} bytes came, ${bytes} are needed`)
+      const received = bytesOf(front.requests())
+      assert.ok(received < 2 * bytes, `${received} bytes came, ${bytes} are needed`)
     })
 
     it('continues the listing where it stopped, with changes before and after that place', async () => {
       const db = pouch()
-      const all = async of => { await transfer(of, { limits }).run(); return down(listed()) }
-      const bytes = await all(pouch())
+      const listAll = async database => { await transfer(database, { limits }).run(); return bytesOf(listings()) }
+      const bytes = await listAll(pouch())
       for (const rounds of [1, 2]) {
         front.forget()
         let answered = 0
@@ -217,22 +217,23 @@ onEachStore('the transfer of an area', backend => {
       }
       const { counts } = await transfer(db, { limits }).run()
       assert.deepEqual(counts, await assertSame(db, url, area))
-      assert.ok(down(listed()) < bytes * 2 / 3, `${down(listed())} bytes were listed, ${bytes} are all`)
+      assert.ok(bytesOf(listings()) < bytes * 2 / 3, `${bytesOf(listings())} bytes were listed, ${bytes} are all`)
       assert.equal((await readState(db)).next, undefined)
     })
 
     it('skips a tile that fails, and fetches it later, even if the listing stopped behind it', async () => {
       const db = pouch()
       let answered = 0
-      const bad = front.rule(entry => asksFor(entry, 'osm:6:0:7') && { status: 500, body: '{"error":"internal"}' })
-      const cut = front.rule(entry => { if (isBulk(entry) && ++answered === 60) return front.stop() })
+      const removeFault = front.rule(entry => asksFor(entry, 'osm:6:0:7') &&
+        { status: 500, body: '{"error":"internal"}' })
+      const removeStop = front.rule(entry => { if (isBulk(entry) && ++answered === 60) return front.stop() })
       await assert.rejects(transfer(db, { couch: couch({ retries: 1 }), limits }).run(), { code: 'UNREACHABLE' })
       await front.restart()
-      cut()
+      removeStop()
       assert.deepEqual((await readState(db)).failed.map(({ id }) => id), ['osm:6:0:7'])
       const { isComplete, failed } = await transfer(db, { limits }).run()
       assert.deepEqual([isComplete, failed.map(({ id }) => id)], [false, ['osm:6:0:7']])
-      bad()
+      removeFault()
       const { counts } = await transfer(db, { limits }).run()
       assert.deepEqual(counts, await assertSame(db, url, area))
     })
@@ -247,7 +248,7 @@ onEachStore('the transfer of an area', backend => {
     await store.defineLayer('osm', {})
     await publishFunctions(store)
     await assert.rejects(transfer(db).run(), StoreReset)
-    assert.deepEqual([(await db.info()).update_seq, fetched().length], [before, SIDE * SIDE + 2])
+    assert.deepEqual([(await db.info()).update_seq, fetchedIds().length], [before, SIDE * SIDE + 2])
     assert.equal((await transfer(pouch()).run()).counts.tiles, 0)
   })
 
@@ -256,8 +257,8 @@ onEachStore('the transfer of an area', backend => {
     await transfer(db).run()
     const stop = new AbortController()
     await store.write(square({ layer: 'osm', side: SIDE, time: T(2024), seed: x => x < 4 ? null : undefined }))
-    let left = 3
-    await assert.rejects(transfer(db, { signal: stop.signal, onProgress: () => { if (!left--) stop.abort() } }).run(),
+    let calls = 3
+    await assert.rejects(transfer(db, { signal: stop.signal, onProgress: () => { if (!calls--) stop.abort() } }).run(),
       { code: 'ABORTED' })
     assert.equal((await readState(db)).counts, undefined)
     const { counts } = await transfer(db).run()

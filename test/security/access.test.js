@@ -1,4 +1,4 @@
-// Who may do what, set and told by `tilecouch access`, and kept by everything else.
+// Tests the access to a store: `tilecouch access` sets and prints it, and mirrors and publishing keep it.
 import assert from 'node:assert/strict'
 import { Store, accessOf, doctor, mirror, setAccess } from '../../loader/index.js'
 import { ownDesigns } from '../../loader/couchapp/compose.js'
@@ -32,8 +32,8 @@ withPeople('access to a store', start => {
   const reads = async who => (await request(`${who ? as(url, ...server[who]) : as(url)}/osm:5:0:0`)).ok
   let x = 1
   const writes = async who => {
-    const own = await Store.open(as(url, ...server[who]), { retries: 0 }).catch(() => null)
-    return Boolean(own) && (await own.write([tile(x++)])).failed === 0
+    const writerStore = await Store.open(as(url, ...server[who]), { retries: 0 }).catch(() => null)
+    return Boolean(writerStore) && (await writerStore.write([tile(x++)])).failed === 0
   }
 
   const command = (...args) => runCommand(['access', '--db', url, ...args])
@@ -41,8 +41,8 @@ withPeople('access to a store', start => {
   it('lets the writer role write until the store names its own writers', async () => {
     await publish(store, { docs })
     assert.deepEqual([await writes('writer'), await writes('other'), await writes('reader')], [true, true, false])
-    const { changed, after: now } = await setAccess(store, { writers: { names: [name('writer')] } })
-    assert.deepEqual([changed, now.ownWriters, now.public, now.warnings], [true, true, true, []])
+    const { changed, after: access } = await setAccess(store, { writers: { names: [name('writer')] } })
+    assert.deepEqual([changed, access.ownWriters, access.public, access.warnings], [true, true, true, []])
     assert.deepEqual([await writes('writer'), await writes('other'), await reads()], [true, false, true])
     assert.equal((await setAccess(store, { writers: { names: [name('writer')] } })).changed, false, 'twice is once')
     await setAccess(store, { writers: {} })
@@ -140,8 +140,8 @@ withPeople('access to a store', start => {
     assert.match((await command('--readers', 'staff,guests', '--reader', 'ann', '--writers', 'survey')).out,
       /Nothing to change/)
     assert.equal((await command('--public', '--readers', 'x')).code, 2)
-    for (const wrong of [['--readers', ''], ['--readers', 'a,,b'], ['--writers', '_admin'],
-      ['--no-writers', '--writer', 'x']]) assert.equal((await command(...wrong)).code, 1, wrong.join(' '))
+    for (const options of [['--readers', ''], ['--readers', 'a,,b'], ['--writers', '_admin'],
+      ['--no-writers', '--writer', 'x']]) assert.equal((await command(...options)).code, 1, options.join(' '))
     assert.match((await command('--no-writers')).out, /writes: {3}only admins/)
   })
 })

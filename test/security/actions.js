@@ -1,5 +1,5 @@
-// What can be tried on a store over HTTP, and who may. SECURITY.md prints this table, and a test tries every cell of
-// it.
+// Actions that can be tried on a store over HTTP, and who may do them. SECURITY.md prints this table, and table.test.js
+// tries every cell of it.
 import { png } from '../support/tiles.js'
 
 const T1 = '2021-01-01T00:00:00Z'
@@ -9,7 +9,7 @@ const image = { tile: { content_type: 'image/png', data } }
 const page =
   { 'page.html': { content_type: 'text/html', data: Buffer.from('<script>alert(1)</script>').toString('base64') } }
 
-/** A tile of its own for each attempt: no attempt changes what the next one finds. */
+/** A head for each attempt, so that no attempt changes the tile of the next one. */
 const head = x => ({
   _id: `osm:10:${x}:1`, type: 'tile', layer: 'osm', z: 10, x, y: 1,
   current: true, time: T2, stored: T2, _attachments: image
@@ -24,13 +24,13 @@ const manifest = x => ({
 })
 const style = x =>
   ({ ...edition(x), _id: `style:l${x}@${T1}`, type: 'style', style: { version: 8, sources: {}, layers: [] } })
-const ownRun = x => `20240301T101500123-${String(x).padStart(4, '0')}`
+const runOf = x => `20240301T101500123-${String(x).padStart(4, '0')}`
 const work = (x, user) => ({
-  _id: `work:${ownRun(x)}`, type: 'work', command: 'load', state: 'running', started: T1, seen: T1,
+  _id: `work:${runOf(x)}`, type: 'work', command: 'load', state: 'running', started: T1, seen: T1,
   ...(user && { user })
 })
 const activity = (x, user) => ({
-  _id: `activity:${ownRun(x)}`, type: 'activity', what: 'layer', done: 'changed', layer: 'osm', at: T1,
+  _id: `activity:${runOf(x)}`, type: 'activity', what: 'layer', done: 'changed', layer: 'osm', at: T1,
   ...(user && { user })
 })
 const token = (x, user) => ({
@@ -38,30 +38,30 @@ const token = (x, user) => ({
   ...(user && { user })
 })
 const design = x => ({ _id: `_design/d${x}`, views: {} })
-const otherWork = x => work(x, 'somebody')
+const workOfOther = x => work(x, 'somebody')
 
 const pathOf = ({ _id }) => _id.startsWith('_design/') ? _id : encodeURIComponent(_id)
 const put = doc => ({ method: 'PUT', path: pathOf(doc), body: doc })
-const bulk = (docs, more) => ({ method: 'POST', path: '_bulk_docs', body: { docs, ...more } })
+const bulk = (docs, fields) => ({ method: 'POST', path: '_bulk_docs', body: { docs, ...fields } })
 const post = (path, body = {}) => ({ method: 'POST', path, body })
 const get = path => ({ method: 'GET', path })
 const replicated = doc => bulk([{ _rev: '1-abc', ...doc }], { new_edits: false })
 
-/** What stands there before: written by an admin, who is told of its revision. */
-const on = (make, act) => ({ before: make, act: (x, rev, who, root) => act(make(x, root), rev, x) })
+/** An action on a document that an admin writes before it. The action gets the document and its revision. */
+const onDocument = (make, act) => ({ before: make, act: (x, rev, who, root) => act(make(x, root), rev, x) })
 const remove = (doc, rev) => ({ method: 'DELETE', path: `${pathOf(doc)}?rev=${rev}` })
 const change = fields => (doc, rev) => put({ ...doc, _rev: rev, ...fields })
 const attach = (name, body, type) => (doc, rev) =>
   ({ method: 'PUT', path: `${pathOf(doc)}/${name}?rev=${rev}`, body, headers: { 'content-type': type } })
 
-/** What the embedded store does not have: there it is refused. */
+/** An action that the embedded store does not have, and refuses. */
 const couchOnly = action => ({ ...asAction(action), couchOnly: true })
 const asAction = action => typeof action === 'function' ? { act: action } : action
 
 /**
- * By who may do it: whoever reads the store; its writers; its admins; admins of the server; nobody, whatever his
- * rights. Functions of a number of its own for each attempt, of the revision of what stands there before, and of the
- * names of who tries and of the server admin.
+ * The actions by level: readers of the store; its writers; its admins; admins of the server; nobody, not even an admin.
+ * Each function gets the number of the attempt, the revision of the document written before, the name of the person who
+ * tries, and the name of the server admin.
  */
 const levels = {
   reads: {
@@ -86,32 +86,32 @@ const levels = {
     'write a revision: `PUT` with `new_edits=false`':
       x => ({ ...put({ ...head(x), _rev: '1-abc' }), path: `osm:10:${x}:1?new_edits=false` }),
     'write a tombstone of a new id': x => replicated({ _id: `osm:10:${x}:1`, _rev: '2-abc', _deleted: true }),
-    'rewrite a head': on(head, change({ expires: T2 })),
-    'copy a document onto itself: `COPY`': couchOnly(on(head,
+    'rewrite a head': onDocument(head, change({ expires: T2 })),
+    'copy a document onto itself: `COPY`': couchOnly(onDocument(head,
       ({ _id }, rev) => ({ method: 'COPY', path: _id, headers: { destination: `${_id}?rev=${rev}` } }))),
-    'write the attachment of a head alone: `PUT`': couchOnly(on(head, attach('tile', png(8), 'image/png'))),
-    'delete a head: `DELETE`': on(head, remove),
-    'delete a past version: `DELETE`': on(past, remove),
-    'delete a layer: `_bulk_docs`': on(layer, ({ _id }, rev) => bulk([{ _id, _rev: rev, _deleted: true }])),
+    'write the attachment of a head alone: `PUT`': couchOnly(onDocument(head, attach('tile', png(8), 'image/png'))),
+    'delete a head: `DELETE`': onDocument(head, remove),
+    'delete a past version: `DELETE`': onDocument(past, remove),
+    'delete a layer: `_bulk_docs`': onDocument(layer, ({ _id }, rev) => bulk([{ _id, _rev: rev, _deleted: true }])),
     'write a layer, an edition, a manifest': x => bulk([layer(x), edition(x), manifest(x)]),
     'write a style': x => put({ ...style(x), _attachments: { 'sprite.png': image.tile } }),
-    'delete a style: `DELETE`': on(style, remove),
+    'delete a style: `DELETE`': onDocument(style, remove),
     'record the work of a command, in one\'s own name': (x, rev, who) => put(work(x, who)),
-    'delete the work of somebody else: `DELETE`': on(otherWork, remove),
+    'delete the work of somebody else: `DELETE`': onDocument(workOfOther, remove),
     'record a change, in one\'s own name': (x, rev, who) => put(activity(x, who))
   },
   administers: {
-    'delete a recorded change: `DELETE`': on(activity, remove),
+    'delete a recorded change: `DELETE`': onDocument(activity, remove),
     'delete a recorded change: a tombstone of another revision':
-      on(activity, ({ _id }) => replicated({ _id, _rev: '2-abc', _deleted: true })),
+      onDocument(activity, ({ _id }) => replicated({ _id, _rev: '2-abc', _deleted: true })),
     'make a token for private layers, in one\'s own name': (x, rev, who) => put(token(x, who)),
-    'revoke the token of somebody': on(token, change({ revoked: T2 })),
-    'delete the token of somebody: `DELETE`': on(token, remove),
+    'revoke the token of somebody': onDocument(token, change({ revoked: T2 })),
+    'delete the token of somebody: `DELETE`': onDocument(token, remove),
     'write a design document: `PUT`': x => put(design(x)),
     'write a design document: `_bulk_docs`': x => bulk([design(x)]),
     'write a design document: `_bulk_docs` with `new_edits: false`': x => replicated(design(x)),
-    'attach a file to a design document': couchOnly(on(design, attach('a.js', '1', 'text/javascript'))),
-    'delete a design document': on(design, remove),
+    'attach a file to a design document': couchOnly(onDocument(design, attach('a.js', '1', 'text/javascript'))),
+    'delete a design document': onDocument(design, remove),
     'make an index: `_index`':
       couchOnly(x => post('_index', { index: { fields: [`f${x}`] }, ddoc: `i${x}`, type: 'json' })),
     'set `_security`': () => ({ method: 'PUT', path: '_security', body: 'security' }),
@@ -120,31 +120,31 @@ const levels = {
     'remove old indexes: `_view_cleanup`': () => post('_view_cleanup')
   },
   serves: {
-    'record the work of a command, in another\'s name': x => put(otherWork(x)),
-    'change the work of somebody else': on(otherWork, change({ state: 'done' })),
+    'record the work of a command, in another\'s name': x => put(workOfOther(x)),
+    'change the work of somebody else': onDocument(workOfOther, change({ state: 'done' })),
     'make a token in another\'s name': x => put(token(x, 'somebody')),
-    'purge: `_purge`': couchOnly(on(head, ({ _id }, rev) => post('_purge', { [_id]: [rev] }))),
+    'purge: `_purge`': couchOnly(onDocument(head, ({ _id }, rev) => post('_purge', { [_id]: [rev] }))),
     'set `_purged_infos_limit`': couchOnly(() => ({ method: 'PUT', path: '_purged_infos_limit', body: '1000' })),
     'make a database': x => ({ method: 'PUT', path: `made${x}`, server: true }),
     'delete the database': { before: () => null, act: x => ({ method: 'DELETE', path: `made${x}`, server: true }) },
     'list databases': () => ({ method: 'GET', path: '_all_dbs', server: true })
   },
   nobody: {
-    'change a recorded change': on(activity, change({ done: 'removed' })),
+    'change a recorded change': onDocument(activity, change({ done: 'removed' })),
     'record a change in another\'s name': x => put(activity(x, 'somebody')),
     'record a change without a name': x => put(activity(x)),
-    'change the layers of a token': on(token, change({ layers: ['*'] })),
-    'change the hash of a token': on(token, change({ hash: 'b2'.repeat(32) })),
+    'change the layers of a token': onDocument(token, change({ layers: ['*'] })),
+    'change the hash of a token': onDocument(token, change({ hash: 'b2'.repeat(32) })),
     'make a revoked token valid again':
-      on((x, root) => ({ ...token(x, root), revoked: T1 }), change({ revoked: undefined })),
-    'change a past version': on(past, change({ note: 'otherwise' })),
-    'change the attachment of a past version: `PUT`': couchOnly(on(past, attach('tile', png(8), 'image/png'))),
+      onDocument((x, root) => ({ ...token(x, root), revoked: T1 }), change({ revoked: undefined })),
+    'change a past version': onDocument(past, change({ note: 'otherwise' })),
+    'change the attachment of a past version: `PUT`': couchOnly(onDocument(past, attach('tile', png(8), 'image/png'))),
     'delete the attachment of a tile alone: `DELETE`':
-      couchOnly(on(head, ({ _id }, rev) => ({ method: 'DELETE', path: `${_id}/tile?rev=${rev}` }))),
-    'attach a second file to a tile': couchOnly(on(head, attach('page.html', '<p>', 'text/html'))),
+      couchOnly(onDocument(head, ({ _id }, rev) => ({ method: 'DELETE', path: `${_id}/tile?rev=${rev}` }))),
+    'attach a second file to a tile': couchOnly(onDocument(head, attach('page.html', '<p>', 'text/html'))),
     'write a page as the image of a tile': x => put({ ...head(x), _attachments: { tile: page['page.html'] } }),
     'attach a file to a layer, an edition': x => put({ ...layer(x), _attachments: page }),
-    'change a style': on(style, change({ style: { ...style(0).style, name: 'otherwise' } })),
+    'change a style': onDocument(style, change({ style: { ...style(0).style, name: 'otherwise' } })),
     'attach a page to a style': x => put({ ...style(x), _attachments: page }),
     'attach an image to a tombstone': x => put({ _id: `osm:10:${x}:1`, _deleted: true, _attachments: image }),
     'write a tombstone with fields of more than 1 kB':
@@ -152,7 +152,7 @@ const levels = {
     'attach a file to a tombstone': x => put({ _id: `osm:10:${x}:1`, _deleted: true, _attachments: page }),
     'write an attachment without a document': couchOnly(x => (
       { method: 'PUT', path: `osm:10:${x}:1/tile`, body: png(8), headers: { 'content-type': 'image/png' } })),
-    'copy a tile to another place: `COPY`': couchOnly(on(head,
+    'copy a tile to another place: `COPY`': couchOnly(onDocument(head,
       ({ _id }, rev, x) => ({ method: 'COPY', path: _id, headers: { destination: `osm:10:${x}:2` } }))),
     'write a tile under another\'s id': x => put({ ...head(x), x: x + 1 }),
     'write any other document': x => put({ _id: `stray${x}`, hello: 'world' }),
@@ -170,10 +170,10 @@ const levels = {
   }
 }
 
-export const actions = Object.fromEntries(Object.entries(levels).flatMap(([level, own]) => Object.entries(own)
+export const actions = Object.fromEntries(Object.entries(levels).flatMap(([level, group]) => Object.entries(group)
   .map(([name, action]) => [name, { level, ...asAction(action) }])))
 
-/** Who tries. `other` writes into another store of the server. */
+/** The people who try the actions. `other` writes into another store of the server. */
 export const people = {
   nobody: 'without a name', reader: 'reader', writer: 'writer',
   other: 'writer of another store', boss: 'database admin', root: 'server admin'
@@ -190,7 +190,7 @@ const WHO = {
 /**
  * @param {keyof typeof levels} level
  * @param {string} who
- * @param {'open' | 'closed'} store closed: neither strangers nor writers of other stores get in at all
+ * @param {'open' | 'closed'} store closed: strangers and writers of other stores get no access at all
  */
 export const may = (level, who, store) => WHO[level].includes(who) &&
   !(store === 'closed' && ['nobody', 'other'].includes(who))
@@ -204,13 +204,13 @@ const WHOEVER = {
   nobody: 'nobody, not even an admin'
 }
 
-/** The table as SECURITY.md has it. */
+/** The table, as SECURITY.md prints it. */
 export function table () {
   const rows = Object.entries(WHOEVER).map(([level, who]) => `| ${who} | ${namesOf(level).join('; ')} |`)
   return ['| who | may |', '|---|---|', ...rows].join('\n')
 }
 
-/** Actions of a level; the ways to do the same (`write a tile: PUT`, `write a tile: POST`) are in brackets. */
+/** The actions of a level. The ways of one action (`write a tile: PUT`, `write a tile: POST`) are in brackets. */
 function namesOf (level) {
   const waysByName = new Map()
   for (const action of Object.keys(levels[level])) {

@@ -1,5 +1,5 @@
-// A store that validates nothing, in which documents of layers that mean harm stand beside one good layer: nobody is
-// hurt by them, the good layer is what it would be without them, and they are named.
+// Tests a store without validation in which hostile documents of layers stand beside one good layer. They harm no
+// command and no gateway, the good layer stays unchanged, and checks name each of them.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -34,7 +34,7 @@ const HOSTILE = [...hostileDocuments(5, { kinds: ['layer'] }),
   ...hostileDocuments(7, { kinds: ['edition', 'manifest', 'removed', 'block'], layer: 'good' })]
 const LAYERS = HOSTILE.filter(({ type }) => type === 'layer')
 
-/** A good layer in two editions. */
+/** Creates a store with a good layer in two editions. */
 async function fill (url) {
   const store = await Store.create(url)
   await load(store, memorySource({ '3/1/1': 1, '3/2/2': 2, '7/100/1': 3 }), { layer: 'good', time: T1, complete: true })
@@ -46,7 +46,7 @@ async function fill (url) {
 
 const WMTS = 'wmts?SERVICE=WMTS&REQUEST=GetCapabilities'
 const TILE = 'SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=good&STYLE=default&FORMAT=image/png'
-const ASKED = [
+const PATHS = [
   'good.json', 'good@2021.json', 'good/3/1/1.png', 'good@2021/3/1/1.png',
   'good/3/1/1.json', 'good/times.json', 'good/times.json?z=3', 'good/times.json?z=3&bbox=-180,-85,180,85', WMTS,
   'wmts/1.0.0/WMTSCapabilities.xml',
@@ -55,36 +55,36 @@ const ASKED = [
 ]
 
 /**
- * What a gateway says, without what differs from one to the next; the times of editions follow from their ids alone.
+ * Answers of a gateway, without its URL and without times: the ids of editions alone give their times.
  */
 async function answersOf ({ url }) {
   const answers = {}
-  for (const asked of ASKED) {
-    const response = await fetch(`${url}/${asked}`)
+  for (const address of PATHS) {
+    const response = await fetch(`${url}/${address}`)
     const text = Buffer.from(await response.arrayBuffer()).toString('latin1')
-    answers[asked] = `${response.status} ${text.replaceAll(url, '').replace(/<Value>[^<]*<\/Value>\s*/g, '')}`
+    answers[address] = `${response.status} ${text.replaceAll(url, '').replace(/<Value>[^<]*<\/Value>\s*/g, '')}`
   }
   return answers
 }
 
 onEachStore('hostile documents of layers in a store without validation', function (backend) {
-  let store, url, asBefore
+  let store, url, answersBefore
   before(async function () {
     this.timeout(120000)
     url = await backend.database()
     store = await fill(url)
     const gateway = await startGateway({ db: url, port: 0, grace: 0, logLevel: 'silent' })
-    asBefore = await answersOf(gateway)
+    answersBefore = await answersOf(gateway)
     await gateway.close()
     await plant(store, HOSTILE)
-    // a gateway waits five seconds for where tiles are, and a busy machine takes longer to index the new ones
+    // a gateway waits only five seconds for the index, and a busy machine takes longer to index the new documents
     await warmIndexes(store)
   })
   after(() => store.destroy())
 
   it('are ignored by a gateway, which logs each at most once and answers as before', async function () {
     this.timeout(120000)
-    // each of these alone stopped a gateway
+    // each of these documents alone stopped a gateway
     assert.ok(LAYERS.some(({ maxzoom }) => maxzoom === 4e9) &&
       LAYERS.some(({ bounds }) => JSON.stringify(bounds) === '{}'))
     const { rss } = process.memoryUsage()
@@ -92,14 +92,14 @@ onEachStore('hostile documents of layers in a store without validation', functio
     const log = createLog({ destination: { write: line => { lines.push(JSON.parse(line)) } } })
     const gateway = await startGateway({ db: url, port: 0, grace: 0 }, { log })
     try {
-      assert.match(asBefore['good.json'], /^200 /)
-      assert.match(asBefore[WMTS], /^200 .*<ows:Identifier>good/s)
-      assert.match(asBefore['h3.json'], /^404 /)
-      assert.deepEqual(await answersOf(gateway), asBefore)
+      assert.match(answersBefore['good.json'], /^200 /)
+      assert.match(answersBefore[WMTS], /^200 .*<ows:Identifier>good/s)
+      assert.match(answersBefore['h3.json'], /^404 /)
+      assert.deepEqual(await answersOf(gateway), answersBefore)
       assert.ok(process.memoryUsage().rss - rss < 512e6, 'memory is bounded')
-      const told = () => lines.filter(({ document }) => document)
-      assert.equal(told().length, 20)
-      assert.ok(told().every(({ document, reason }) => LAYERS.some(doc => doc._id === document) && reason))
+      const namedLines = () => lines.filter(({ document }) => document)
+      assert.equal(namedLines().length, 20)
+      assert.ok(namedLines().every(({ document, reason }) => LAYERS.some(doc => doc._id === document) && reason))
       assert.equal(lines.find(({ count }) => count)?.count, LAYERS.length - 20)
       const { length } = lines.filter(({ document, count }) => document || count)
       await store.couch.update('layer:good', doc => ({ ...doc, name: 'Better' }))
@@ -130,36 +130,36 @@ onEachStore('hostile documents of layers in a store without validation', functio
 
   it('are faults, not statements about tiles', async function () {
     this.timeout(60000)
-    const said = new LayerStatements(store.couch, 'good')
-    await said.open()
-    assert.deepEqual([said.manifests.length, said.removals.length], [2, 0])
+    const statements = new LayerStatements(store.couch, 'good')
+    await statements.open()
+    assert.deepEqual([statements.manifests.length, statements.removals.length], [2, 0])
     const records = HOSTILE.filter(({ type }) => type === 'manifest' || type === 'removed')
-    const parts = records.filter(({ _id }) => said.faults.has(_id))
-    assert.ok(parts.length > records.length * 0.9)
-    assert.ok(parts.every(doc => faultInRecord(doc)?.slice(0, 9) === said.faults.get(doc._id)?.slice(0, 9)))
+    const faulty = records.filter(({ _id }) => statements.faults.has(_id))
+    assert.ok(faulty.length > records.length * 0.9)
+    assert.ok(faulty.every(doc => faultInRecord(doc)?.slice(0, 9) === statements.faults.get(doc._id)?.slice(0, 9)))
     assert.deepEqual((await store.coverage('good', T1)).byZoom.map(({ z, tiles }) => [z, tiles]), [[3, 2], [7, 1]])
   })
 
   it('are named by the doctor', async function () {
     this.timeout(60000)
     const { findings } = await doctor(url, { limits: { layers: 10_000, editions: 10_000 } })
-    const found = Object.fromEntries(
+    const byCheck = Object.fromEntries(
       findings.map(({ check: name, state, found: text, figures }) => [name, { state, text, figures }])
     )
-    assert.deepEqual([found['documents of layers'].state, found['documents of layers'].figures.invalid],
+    assert.deepEqual([byCheck['documents of layers'].state, byCheck['documents of layers'].figures.invalid],
       ['bad', LAYERS.length])
-    assert.match(found['documents of layers'].text, /layer documents not valid: layer:\S+: /)
-    assert.deepEqual([found['good: editions'].state, found['good: editions'].figures.invalid],
+    assert.match(byCheck['documents of layers'].text, /layer documents not valid: layer:\S+: /)
+    assert.deepEqual([byCheck['good: editions'].state, byCheck['good: editions'].figures.invalid],
       ['bad', HOSTILE.filter(({ type }) => type === 'edition').length])
-    assert.equal(found['good: retention'].state, 'ok')
+    assert.equal(byCheck['good: retention'].state, 'ok')
   })
 
   it('are named by the check of a layer and of the store', async function () {
     this.timeout(240000)
-    const looked = { verify: [], check: [] }
-    await check({ store, layer: 'good' }, { onFinding: finding => { looked.verify.push(finding) } })
-    await check(store, { onFinding: finding => { looked.check.push(finding) } })
-    for (const findings of Object.values(looked)) {
+    const reports = { verify: [], check: [] }
+    await check({ store, layer: 'good' }, { onFinding: finding => { reports.verify.push(finding) } })
+    await check(store, { onFinding: finding => { reports.check.push(finding) } })
+    for (const findings of Object.values(reports)) {
       const where = code => new Set(findings.filter(finding => finding.code === code).map(finding => finding.where))
       assert.equal(where('bad-edition').size, HOSTILE.filter(({ type }) => type === 'edition').length)
       assert.equal(where('bad-style').size, HOSTILE.filter(({ type }) => type === 'style').length)
@@ -168,8 +168,8 @@ onEachStore('hostile documents of layers in a store without validation', functio
       assert.deepEqual(findings.filter(({ where: id, level }) => level === 'fault' && /^good:/.test(id)),
         [], 'the tiles are as they should be')
     }
-    const bad = new Set(looked.check.filter(({ code }) => code === 'bad-layer').map(({ where }) => where))
-    for (const { _id } of LAYERS) assert.ok(bad.has(_id), _id)
+    const namedIds = new Set(reports.check.filter(({ code }) => code === 'bad-layer').map(({ where }) => where))
+    for (const { _id } of LAYERS) assert.ok(namedIds.has(_id), _id)
   })
 
   it('harm no export, copy, comparison, pruning, refreshing, migration or settling', async function () {
@@ -191,11 +191,11 @@ onEachStore('hostile documents of layers in a store without validation', functio
     await resolve(store, {})
     await upgrade(store, { dryRun: true })
     const gateway = await startGateway({ db: url, port: 0, grace: 0, logLevel: 'silent' })
-    const { 'good.json': _, ...now } = await answersOf(gateway)
+    const { 'good.json': _, ...answersNow } = await answersOf(gateway)
     await gateway.close()
     for (
-      const asked of ASKED.filter(name => name.includes('png') || name.includes('times') || name.endsWith('1/1.json'))
-    ) assert.equal(now[asked], asBefore[asked], asked)
+      const address of PATHS.filter(name => name.includes('png') || name.includes('times') || name.endsWith('1/1.json'))
+    ) assert.equal(answersNow[address], answersBefore[address], address)
     const copied = await copyLayer(store, 'good', 'copy', {})
     assert.deepEqual([copied.versions > 2, copied.failed], [true, 0])
     assert.deepEqual((await store.versions('copy', 3, 1, 1)).map(({ time }) => time), [T1, T2])
@@ -208,10 +208,10 @@ onEachStore('hostile documents of layers in a store without validation', functio
     try {
       const { refused } = await mirror(url, to, {})
       assert.ok(refused > HOSTILE.length * 0.9, String(refused))
-      const there = await Store.open(to)
-      assert.deepEqual((await there.layers()).map(({ layer }) => layer), ['good'])
-      assert.equal((await there.head('good', 3, 1, 1)).size, (await store.head('good', 3, 1, 1)).size)
-      const { rows } = await there.couch.request({ path: '_all_docs' })
+      const mirrorStore = await Store.open(to)
+      assert.deepEqual((await mirrorStore.layers()).map(({ layer }) => layer), ['good'])
+      assert.equal((await mirrorStore.head('good', 3, 1, 1)).size, (await store.head('good', 3, 1, 1)).size)
+      const { rows } = await mirrorStore.couch.request({ path: '_all_docs' })
       const ids = new Set(rows.map(({ id }) => id))
       assert.deepEqual(HOSTILE.filter(({ _id }) => ids.has(_id)).map(({ _id }) => _id), [])
     } finally {

@@ -1,5 +1,5 @@
-// A source that means harm: its documents look like ours, and some are more than that. None of its code gets in, by
-// whichever way. A mirror has design documents of this release, or the very same of its source.
+// Tests that none of the code of a hostile source gets into a mirror, a store, an edge or a device. Its documents look
+// like valid ones. A mirror has design documents of this release, or copies of equal ones of its source.
 import assert from 'node:assert/strict'
 import { Store, compose, load, mirror, openSource, publish, push } from '../../loader/index.js'
 import { Couch } from '../../loader/store/couch.js'
@@ -19,32 +19,32 @@ import { designsOf, origin } from '../mirror/pairs.js'
 const T = '2021-01-01T00:00:00Z'
 const HTML = Buffer.from('<script>alert(1)</script>')
 const base64 = bytes => bytes.toString('base64')
-const attached = (type, bytes, name = 'tile') => ({ [name]: { content_type: type, data: base64(bytes) } })
-const tile = (y, more = {}) => ({
+const attachment = (type, bytes, name = 'tile') => ({ [name]: { content_type: type, data: base64(bytes) } })
+const tile = (y, fields = {}) => ({
   _id: `osm:3:1:${y}`, type: 'tile', layer: 'osm', z: 3, x: 1, y, current: true, time: T, stored: T,
-  _attachments: attached('image/png', png(y)), ...more
+  _attachments: attachment('image/png', png(y)), ...fields
 })
 const SPITE = "(function () { throw ({ forbidden: 'mine' }) })"
 
-const good = [
+const validDocs = [
   { _id: 'tilecouch', type: 'store', schema: 1, uuid: 'a'.repeat(32) },
   { _id: 'layer:osm', type: 'layer', layer: 'osm', name: 'OSM' },
   { _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T }, tile(0), tile(1)
 ]
-const bad = [
+const invalidDocs = [
   { _id: 'stray', validate_doc_update: SPITE }, { _id: '<img src=x onerror=alert(1)>', type: 'tile' },
   { _id: 'constructor', type: 'layer' },
   { ...tile(2), _id: 'osm:3:1:2\u0000' }, { ...tile(2), _id: 'osm:3:1:2/../../_design/tiles' },
   { ...tile(2), _id: `osm:3:1:2@${T}\n` },
-  tile(3, { _attachments: attached('text/html', HTML) }),
-  tile(4, { _attachments: { ...attached('image/png', png(1)), ...attached('text/html', HTML, 'a.html') } }),
+  tile(3, { _attachments: attachment('text/html', HTML) }),
+  tile(4, { _attachments: { ...attachment('image/png', png(1)), ...attachment('text/html', HTML, 'a.html') } }),
   tile(5, { note: 'x'.repeat(20000) }), tile(6, { time: '2021' }),
-  tile(7, { z: 2 }), tile(2, { _attachments: attached('image/svg+xml', HTML) }),
-  { _id: 'layer:evil', type: 'layer', layer: 'evil', _attachments: attached('text/html', HTML, 'a.html') },
+  tile(7, { z: 2 }), tile(2, { _attachments: attachment('image/svg+xml', HTML) }),
+  { _id: 'layer:evil', type: 'layer', layer: 'evil', _attachments: attachment('text/html', HTML, 'a.html') },
   { _id: 'layer:worse', type: 'layer', layer: 'worse', ttl: 'never' },
   {
     _id: 'edition:osm@2022-01-01T00:00:00Z', type: 'edition', layer: 'osm',
-    time: '2022-01-01T00:00:00Z', _attachments: attached('text/html', HTML, 'a.html')
+    time: '2022-01-01T00:00:00Z', _attachments: attachment('text/html', HTML, 'a.html')
   }
 ]
 const designs = [
@@ -53,25 +53,25 @@ const designs = [
   } },
   {
     _id: '_design/tiles', language: 'javascript', validate_doc_update: '(function () {})',
-    rewrites: SPITE, _attachments: attached('text/html', HTML, 'index.html')
+    rewrites: SPITE, _attachments: attachment('text/html', HTML, 'index.html')
   },
   { _id: '_design/versions', language: 'javascript', views: {
     by_tile: { map: '(function (doc) { emit(doc._id, 1) })', reduce: '_count' }
   } }
 ]
 
-/** @returns {Promise<string>} address of a store without any validation function, of somebody who means harm */
+/** @returns {Promise<string>} address of a hostile store without any validation function */
 async function hostile () {
   const url = await backends[0].database()
   await request(url, { method: 'PUT' })
-  await request(`${url}/_security`, { method: 'PUT', body: '{}' }) // for everybody
-  for (const { error, reason } of await post(`${url}/_bulk_docs`, { docs: [...good, ...bad] })) {
+  await request(`${url}/_security`, { method: 'PUT', body: '{}' }) // everybody may read and write
+  for (const { error, reason } of await post(`${url}/_bulk_docs`, { docs: [...validDocs, ...invalidDocs] })) {
     assert.equal(error, undefined, reason)
   }
   const { rev } =
     await json(`${url}/osm:3:2:2`, { method: 'PUT', body: JSON.stringify({ ...tile(2), _id: 'osm:3:2:2', x: 2 }) })
   await post(`${url}/_bulk_docs`,
-    { docs: [{ _id: 'osm:3:2:2', _rev: rev, _deleted: true, _attachments: attached('text/html', HTML, 'a.html') }] })
+    { docs: [{ _id: 'osm:3:2:2', _rev: rev, _deleted: true, _attachments: attachment('text/html', HTML, 'a.html') }] })
   for (const name of ['evil', 'tilecouch-filling', 'tilecouch-ending']) {
     await json(`${url}/_local/${name}`, { method: 'PUT', body: JSON.stringify({ filling: true, ids: ['osm:3:1:0'] }) })
   }
@@ -90,10 +90,10 @@ onEachStore('a hostile source', backend => {
   async function checkTarget () {
     const { rows } = await json(`${to}/_all_docs?include_docs=true`)
     const ids = rows.map(({ id }) => id)
-    assert.deepEqual(ids.filter(id => !id.startsWith('_design/')).sort(), good.map(({ _id }) => _id).sort())
+    assert.deepEqual(ids.filter(id => !id.startsWith('_design/')).sort(), validDocs.map(({ _id }) => _id).sort())
     assert.deepEqual(ids.filter(id => id.startsWith('_design/')), ['_design/tiles', '_design/versions'])
     assert.doesNotMatch(JSON.stringify(
-      rows.filter(({ id }) => id.startsWith('_design/')).map(({ doc: { _attachments, ...rest } }) => rest)
+      rows.filter(({ id }) => id.startsWith('_design/')).map(({ doc: { _attachments, ...fields } }) => fields)
     ), /mine|emit\(doc\._id, 1\)|"\(function \(\) \{\}\)"/)
     const { results } = await json(`${to}/_changes?style=all_docs`)
     for (const { id, changes: [{ rev }] } of results.filter(({ deleted }) => deleted)) {
@@ -107,11 +107,11 @@ onEachStore('a hostile source', backend => {
     const refused = []
     const onRefused = ({ id }) => { refused.push(id) }
     const { ready } = await mirror(from, to, { onRefused })
-    assert.deepEqual(refused.filter(id => id !== 'osm:3:2:2').sort(), bad.map(({ _id }) => _id).sort())
+    assert.deepEqual(refused.filter(id => id !== 'osm:3:2:2').sort(), invalidDocs.map(({ _id }) => _id).sort())
     assert.deepEqual(ready.designs.map(({ id, action }) => [id, action]).sort(),
       [['_design/tiles', 'new'], ['_design/versions', 'new']])
     await checkTarget()
-    // a stranger makes it forget where it was: everything is looked at again, and refused again
+    // a stranger resets the checkpoints: all documents are read again, and refused again
     const { rows } = await json(`${to}/_local_docs`)
     for (const { id } of rows ?? []) if (id.includes('mirror')) {
       await json(`${to}/${id}`, { method: 'PUT', body: '{"since":"99-x","history":"odd","session":{}}' })
@@ -120,21 +120,21 @@ onEachStore('a hostile source', backend => {
     await checkTarget()
     await mirror(from, to, { layers: ['osm'], current: true })
     assert.deepEqual(Object.keys(await designsOf(to)).sort(), ['_design/tiles', '_design/versions'])
-    const behind = (await push(new Couch(to), await compose(), { dryRun: true }))
+    const pending = (await push(new Couch(to), await compose(), { dryRun: true }))
       .filter(({ action }) => action !== 'unchanged')
-    assert.deepEqual(behind, [], '`tilecouch push` has nothing to do')
+    assert.deepEqual(pending, [], '`tilecouch push` has nothing to do')
   }).timeout(60000)
 
   it('gets only tiles with valid images through a load', async () => {
     const evil = await backends[0].database()
-    const own = await Store.create(evil, { public: false })
+    const evilStore = await Store.create(evil, { public: false })
     try {
-      await publish(own)
-      const stored = await own.couch.get('_design/tiles')
-      await own.couch.put({ ...stored, validate_doc_update: undefined })
+      await publish(evilStore)
+      const stored = await evilStore.couch.get('_design/tiles')
+      await evilStore.couch.put({ ...stored, validate_doc_update: undefined })
       await post(`${evil}/_bulk_docs`,
-        { docs: [...good.slice(1), tile(2, { _attachments: attached('image/png', HTML) }),
-          tile(3, { _attachments: attached('text/html', HTML) }), tile(5, { note: 'x'.repeat(20000) })] })
+        { docs: [...validDocs.slice(1), tile(2, { _attachments: attachment('image/png', HTML) }),
+          tile(3, { _attachments: attachment('text/html', HTML) }), tile(5, { note: 'x'.repeat(20000) })] })
       const target = await Store.create(to, { public: false })
       const source = await openSource(evil, { from: { layer: 'osm' }, layer: 'osm' })
       const { failed } = await load(target, source, { layer: 'osm', time: T })
@@ -143,11 +143,11 @@ onEachStore('a hostile source', backend => {
       assert.deepEqual(rows.map(({ id, doc: { note } }) => [id, note]),
         [['osm:3:1:0', undefined], ['osm:3:1:1', undefined], ['osm:3:1:5', undefined]])
     } finally {
-      await own.destroy()
+      await evilStore.destroy()
     }
   }).timeout(60000)
 
-  // an edge is a mirror and a gateway: once is enough
+  // an edge is a mirror and a gateway: one kind of store is enough
   if (backend.name === 'embedded' || process.env.TILECOUCH_LONG) it('gets no code into an edge', async () => {
     const running = (await serve(
       resolveOptions({ table: mirrorOptions, flags: { from, db: to, port: 0, grace: 1, logLevel: 'silent' } })
@@ -164,7 +164,7 @@ onEachStore('a hostile source', backend => {
     const db = pouch()
     await new Mirror(from, db).run()
     const { rows } = await db.allDocs()
-    assert.ok(rows.length >= good.length)
+    assert.ok(rows.length >= validDocs.length)
     assert.deepEqual(rows.filter(({ id }) => id.startsWith('_design/')), [])
     assert.equal(await db.get('_local/evil').catch(({ status }) => status), 404)
     const part = pouch()
@@ -222,7 +222,7 @@ onEachPair('design documents of a source', (from, to) => {
 onEachStore('a source that sends documents that were not requested', backend => {
   let url, store, target, server, proxy
   beforeEach(async () => {
-    url = await backends[0].database() // it answers in JSON, which is easily tampered with
+    url = await backends[0].database() // it answers in JSON, which is easy to change
     target = await backend.database()
     store = await origin(url, { side: 2 })
     server = await startServer(tamper)
@@ -247,7 +247,7 @@ onEachStore('a source that sends documents that were not requested', backend => 
     res.writeHead(answer.status, { 'content-type': 'application/json' }).end(text)
   }
 
-  /** Nothing that was not requested is there. */
+  /** Checks that the target has no document that was not requested. */
   async function checkTarget () {
     const { rows } = await json(`${target}/_all_docs`)
     assert.deepEqual(rows.filter(({ id }) => /evil/.test(id)), [])

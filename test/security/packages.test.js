@@ -1,5 +1,5 @@
-// The packages that production installs, as SECURITY.md counts them and the lock file names them. And what is made of
-// an audit of them: the registry itself is asked by `npm test`, once.
+// Tests that SECURITY.md counts the packages that the lock file installs in production, and how an audit of them is
+// judged. `npm test` asks the registry itself, once.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { TIME_FACTOR } from '../../bench/wait.js'
@@ -53,19 +53,19 @@ describe('the packages that are installed', () => {
     // devOptional: for tests, and an optional peer of the client library
     const production = Object.entries(packages)
       .filter(([path, { dev, devOptional, link }]) => path.startsWith('node_modules/') && !dev && !devOptional && !link)
-    const optional = production.filter(([, one]) => one.optional)
-    const scripts = production.filter(([, one]) => one.hasInstallScript)
+    const optional = production.filter(([, entry]) => entry.optional)
+    const scripts = production.filter(([, entry]) => entry.hasInstallScript)
       .map(([path, { version }]) => [path.split('node_modules/').at(-1), version])
-    // what is there once is named without its version
-    const names = scripts.map(([name, version]) => scripts.filter(([other]) => other === name).length > 1
+    // a package with one version is named without it
+    const names = scripts.map(([name, version]) => scripts.filter(([otherName]) => otherName === name).length > 1
       ? `${name} ${version}` : name).sort()
-    const said =
+    const match =
       pattern(
         /(\d+) packages in production \((\d+) of them optional[^)]*\), of which (\d+) run a script when they are /,
         /installed: ([^|.]+(?:\.\d[^|.]*)*)/
       ).exec(await read('SECURITY.md'))
-    assert.ok(said, 'SECURITY.md has the line')
-    assert.deepEqual(said.slice(1, 4).map(Number), [production.length, optional.length, scripts.length])
-    assert.deepEqual(said[4].trim().split(', ').sort(), names)
+    assert.ok(match, 'SECURITY.md has the line')
+    assert.deepEqual(match.slice(1, 4).map(Number), [production.length, optional.length, scripts.length])
+    assert.deepEqual(match[4].trim().split(', ').sort(), names)
   })
 })

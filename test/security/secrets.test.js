@@ -1,4 +1,4 @@
-// A password is asked for, read from a file or given; it is nowhere in what commands say, log or leave behind.
+// Tests how commands get passwords, and that no output, log, process title or file of a command contains one.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { chmod, rm, writeFile } from 'node:fs/promises'
@@ -31,25 +31,25 @@ function run (args, env = {}) {
 describe('passwords', function () {
   this.timeout(60000)
   const folder = useFolder()
-  let server, at
+  let server, serverUrl
   before(async () => {
     server =
       await startEmbedded({ dir: mkdtempSync(path.join(tmpdir(), 'tilecouch-secrets-')), admins: { root: SECRET } })
-    at = new URL(server.url)
+    serverUrl = new URL(server.url)
   })
   after(async () => {
     await server.close()
     await rm(server.dir, { recursive: true, force: true })
   })
   const address =
-    (password, db = 'tiles') => `http://root${password === undefined ? '' : `:${password}`}@${at.host}/${db}`
+    (password, db = 'tiles') => `http://root${password === undefined ? '' : `:${password}`}@${serverUrl.host}/${db}`
 
   it('are read from a file that an option or the environment names', async () => {
     const file = path.join(folder.dir, 'password')
     await writeFile(file, `${SECRET}\n`, { mode: 0o600 })
     for (const [args, env] of [[['--db', address(), '--password-file', file]],
       [['--db', address()], { COUCHDB_PASSWORD_FILE: file }],
-      [['--db', `http://${at.host}/tiles`], { COUCHDB_USER: 'root', COUCHDB_PASSWORD_FILE: file }]]) {
+      [['--db', `http://${serverUrl.host}/tiles`], { COUCHDB_USER: 'root', COUCHDB_PASSWORD_FILE: file }]]) {
       assert.match((await run(['info', ...args], env).ended).text, /DATABASE_NOT_FOUND/, 'it got in')
     }
     assert.equal(passwordOf('COUCHDB', 'other', { COUCHDB_USER: 'root', COUCHDB_PASSWORD_FILE: file }),
@@ -91,25 +91,25 @@ describe('passwords', function () {
 
   it('are typed in without echo, once for each name and server', async () => {
     const stdin = Object.assign(new PassThrough(), { isTTY: true, modes: [], setRawMode (on) { stdin.modes.push(on) } })
-    const said = { text: '', write (text) { said.text += text } }
+    const stderr = { text: '', write (text) { stderr.text += text } }
     const type = text => stdin.write(text)
-    let asked = readHidden('Password: ', { stdin, stderr: said })
+    let answer = readHidden('Password: ', { stdin, stderr })
     for (const key of ['wrong\u0015', 'hx', '\u007f', 'unter2-s3cret', '\r']) type(key)
-    assert.equal(await asked, SECRET)
-    assert.deepEqual([said.text, stdin.modes], ['Password: \n', [true, false]])
-    asked = readHidden('', { stdin, stderr: said })
+    assert.equal(await answer, SECRET)
+    assert.deepEqual([stderr.text, stdin.modes], ['Password: \n', [true, false]])
+    answer = readHidden('', { stdin, stderr })
     type('abc\u0003')
-    await assert.rejects(asked, { code: 'ABORTED' })
+    await assert.rejects(answer, { code: 'ABORTED' })
 
     let questions = 0
     usePrompt(async (who, where) => { questions++; return `${who}@${where}/ü` })
     try {
-      const none = { PATH: '' }
-      assert.equal(parseDatabaseUrl(await withPassword('http://a%40b@h:1/x', none), { ambient: false }).authorised,
+      const emptyEnv = { PATH: '' }
+      assert.equal(parseDatabaseUrl(await withPassword('http://a%40b@h:1/x', emptyEnv), { ambient: false }).authorised,
         'http://a%40b:a%40b%40h%3A1%2F%C3%BC@h:1')
-      await withPassword('http://a%40b@h:1/y', none)
+      await withPassword('http://a%40b@h:1/y', emptyEnv)
       assert.equal(questions, 1)
-      for (const [url, env] of [['http://h/x', none], ['http://a:b@h/x', none], ['tiles', none],
+      for (const [url, env] of [['http://h/x', emptyEnv], ['http://a:b@h/x', emptyEnv], ['tiles', emptyEnv],
         ['http://c@h/x', { COUCHDB_PASSWORD: 'p' }],
         ['http://c@h/x', { TILECOUCH_FROM_USER: 'c', TILECOUCH_FROM_PASSWORD: 'p' }]]) {
         assert.equal(await withPassword(url, env), url)
@@ -126,15 +126,15 @@ describe('passwords', function () {
   it('are in no output of any command that fails', async () => {
     const commands = (await allCommands()).filter(command => !['up', 'serve'].includes(command.name()))
     assert.ok(commands.length > 15)
-    const bad = [address(SECRET, 'no-such'), address(`${SECRET}x`), address(SECRET, 'Bad')]
+    const urls = [address(SECRET, 'no-such'), address(`${SECRET}x`), address(SECRET, 'Bad')]
     const before = process.env.TILECOUCH_DEBUG
     process.env.TILECOUCH_DEBUG = '1'
     try {
       await Promise.all(commands.map(async command => {
         const name = command.name()
-        const wanted = command.registeredArguments.filter(({ required }) => required).length
-        for (const [number, url] of bad.entries()) {
-          const args = Array(wanted).fill(number % 2 ? 'osm' : url)
+        const argumentCount = command.registeredArguments.filter(({ required }) => required).length
+        for (const [number, url] of urls.entries()) {
+          const args = Array(argumentCount).fill(number % 2 ? 'osm' : url)
           const where = name === 'mirror' ? [url] : ['--db', url]
           const openEmbedded = async () => { throw new Error(`none at ${url}`) }
           const { out, err } =
@@ -151,15 +151,15 @@ describe('passwords', function () {
 
   it('are removed from the process title before any other module is imported', async function () {
     if (process.platform !== 'linux') return this.skip()
-    const bits = [['info', '--db', address(SECRET)], ['up', '--db', address(SECRET)],
+    const commandLines = [['info', '--db', address(SECRET)], ['up', '--db', address(SECRET)],
       ['load', `https://tiles.example.org/{z}/{x}/{y}.png?key=${SECRET}`, '--layer', 'osm'],
       ['serve', '--set', `upstreamHeaders={"tiles.example.org":{"Authorization":"Bearer ${SECRET}"}}`],
       ['serve', `--set=accessKeys=a:${SECRET}`],
       ['info', '--db', address(`my ${SECRET}`)], ['info', `--db=${address(`${SECRET} mine`)}`],
       ['load', `https://tiles.example.org/{z}/{x}/{y}.png?key=a ${SECRET}`]]
-    for (const words of bits) assert.ok(!withoutSecrets(words).join(' ').includes(SECRET), words.join(' '))
+    for (const words of commandLines) assert.ok(!withoutSecrets(words).join(' ').includes(SECRET), words.join(' '))
     assert.deepEqual(withoutSecrets(['info', '--db', 'http://h/x']), ['info', '--db', 'http://h/x'])
-    // an import that stands beside it is read before it runs
+    // an import beside the one of title.js would be read before title.js runs
     const imports = name => [...readFileSync(path.join(root, name), 'utf8').matchAll(/^import .*?'([^']+)'/gm)]
       .map(([, from]) => from)
     assert.deepEqual(['bin', 'node-version', 'main', 'title'].map(name => imports(`server/${name}.js`)),
@@ -187,18 +187,18 @@ describe('passwords', function () {
   })
 
   it('are in no URL of an example in documents and help texts', async () => {
-    const inside = (where, names) => readdirSync(path.join(root, where))
+    const listIn = (where, names) => readdirSync(path.join(root, where))
       .filter(name => names.test(name)).map(name => `${where}/${name}`)
-    const pages = ['README.md', 'SECURITY.md', ...inside('docs', /\.md$/),
-      ...inside('docs/tasks', /\.md$/), ...inside('deploy', /\.(md|json|yaml|env|service|timer)$/), 'deploy/Dockerfile']
+    const pages = ['README.md', 'SECURITY.md', ...listIn('docs', /\.md$/),
+      ...listIn('docs/tasks', /\.md$/), ...listIn('deploy', /\.(md|json|yaml|env|service|timer)$/), 'deploy/Dockerfile']
     const texts = pages.map(page => [page, readFileSync(path.join(root, page), 'utf8')])
     for (const args of [[], ...(await allCommands()).map(command => [command.name()])]) {
       const { out } = await runCommand([...args, '--help'])
       texts.push([`${args} --help`, out])
     }
     for (const [page, text] of texts) {
-      for (const [found] of text.matchAll(/https?:\/\/[^\s/@:]+:[^\s/@]+@/g)) {
-        assert.equal(`${page}: ${found}`, 'docs/mapproxy.md: http://mapproxy:PASSWORD@',
+      for (const [credentials] of text.matchAll(/https?:\/\/[^\s/@:]+:[^\s/@]+@/g)) {
+        assert.equal(`${page}: ${credentials}`, 'docs/mapproxy.md: http://mapproxy:PASSWORD@',
           'a file of MapProxy, which knows no other way')
       }
       assert.doesNotMatch(text, /curl .*"password"/, page)
@@ -253,22 +253,22 @@ describe('the files and output of commands', function () {
 
   it('contain no password, and a backup is readable only by its owner', async () => {
     const { host } = new URL(server.url)
-    const at = db => `http://root:${SECRET}@${host}/${db}`
+    const url = db => `http://root:${SECRET}@${host}/${db}`
     folder.write({ 'tiles/1/0/0.png': png(1), 'tiles/1/1/0.png': png(2) })
     const commands = [
-      ['load', inside('tiles'), '--layer', 'osm', '--time', '2024-01-01', '--db', at('one')],
-      ['load', at('one'), '--source-layer', 'osm', '--layer', 'copied', '--time', '2024-02-01', '--db', at('two')],
-      ['mirror', at('one'), at('two')],
-      ['copy', 'osm', 'again', '--from', at('one'), '--db', at('two')],
-      ['backup', inside('all.tcb'), '--db', at('two')],
-      ['restore', inside('all.tcb'), '--yes', '--db', at('three')],
-      ['export', 'osm', inside('out.mbtiles'), '--db', at('two')],
-      ['export', 'osm', inside('out'), '--db', at('two')],
-      ['export', 'osm', inside('trees'), '--tree', '--db', at('two')],
-      ['diff', 'osm', 'copied', '--geojson', inside('diff.json'), '--db', at('two')],
-      ['check', '--report', inside('found.jsonl'), '--db', at('two')],
-      ['doctor', '--metrics', inside('doctor.prom'), '--db', at('two')],
-      ['check', 'osm', '--db', at('two')]
+      ['load', inside('tiles'), '--layer', 'osm', '--time', '2024-01-01', '--db', url('one')],
+      ['load', url('one'), '--source-layer', 'osm', '--layer', 'copied', '--time', '2024-02-01', '--db', url('two')],
+      ['mirror', url('one'), url('two')],
+      ['copy', 'osm', 'again', '--from', url('one'), '--db', url('two')],
+      ['backup', inside('all.tcb'), '--db', url('two')],
+      ['restore', inside('all.tcb'), '--yes', '--db', url('three')],
+      ['export', 'osm', inside('out.mbtiles'), '--db', url('two')],
+      ['export', 'osm', inside('out'), '--db', url('two')],
+      ['export', 'osm', inside('trees'), '--tree', '--db', url('two')],
+      ['diff', 'osm', 'copied', '--geojson', inside('diff.json'), '--db', url('two')],
+      ['check', '--report', inside('found.jsonl'), '--db', url('two')],
+      ['doctor', '--metrics', inside('doctor.prom'), '--db', url('two')],
+      ['check', 'osm', '--db', url('two')]
     ]
     for (const args of commands) {
       const { code, text } = await runQuietly(args)
@@ -279,7 +279,7 @@ describe('the files and output of commands', function () {
     assert.ok(files.length > 20, String(files.length))
     for (const file of files) assert.ok(!readFileSync(file).includes(SECRET), file)
     assert.equal(statSync(inside('all.tcb')).mode & 0o077, 0, 'a backup is for its owner')
-    for (const odd of [`http://root:${SECRET} x@h/tiles`, `http://root:${SECRET}"'@h/tiles`,
-      `http:root:${SECRET}@h/tiles`, `root:${SECRET}@h/tiles`]) await runQuietly(['info', '--db', odd])
+    for (const faultyUrl of [`http://root:${SECRET} x@h/tiles`, `http://root:${SECRET}"'@h/tiles`,
+      `http:root:${SECRET}@h/tiles`, `root:${SECRET}@h/tiles`]) await runQuietly(['info', '--db', faultyUrl])
   })
 })

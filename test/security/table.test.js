@@ -1,4 +1,4 @@
-// Every cell of the table of SECURITY.md: who may do what, over HTTP.
+// Tests every cell of the table of SECURITY.md: who may do what, over HTTP.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { Store, publish, setAccess } from '../../loader/index.js'
@@ -48,48 +48,49 @@ withPeople('the table of who may do what', start => {
         JSON.stringify([(await json(url)).update_seq, await store.security(), await json(`${url}/_revs_limit`)])
       const scratch = name => `${new URL(url).pathname.slice(1)}_${name}`
 
-      /** What is there before an attempt: written by an admin. */
+      /** Prepares an attempt: an admin writes the documents that it needs. */
       async function prepare ({ before, act }, who) {
-        const at = x++
-        const made = before?.(at, root)
-        const database = `${rootOf(url)}/${scratch(`made${at}`)}`
-        if (made === null) await json(database, { method: 'PUT' })
-        const { rev } = made
-          ? await json(`${url}/${encodeURIComponent(made._id)}`, { method: 'PUT', body: JSON.stringify(made) }) : {}
-        return { ...act(at, rev, who === 'root' ? root : server[who]?.[0], root), database }
+        const number = x++
+        const doc = before?.(number, root)
+        const database = `${rootOf(url)}/${scratch(`made${number}`)}`
+        if (doc === null) await json(database, { method: 'PUT' })
+        const { rev } = doc
+          ? await json(`${url}/${encodeURIComponent(doc._id)}`, { method: 'PUT', body: JSON.stringify(doc) }) : {}
+        return { ...act(number, rev, who === 'root' ? root : server[who]?.[0], root), database }
       }
 
-      /** Whether it was done: what answers 201 may still have refused. */
+      /** Makes an attempt, and tells whether it succeeded. An answer with status 201 may still contain refusals. */
       async function attempt (who, { method, path, body, headers, server: isServer, database }) {
-        const sent = body === 'security' ? JSON.stringify(await store.security())
+        const content = body === 'security' ? JSON.stringify(await store.security())
           : typeof body === 'string' || Buffer.isBuffer(body) ? body : body && JSON.stringify(body)
         const target = isServer ? `${rootOf(urlOf(who))}/${path.startsWith('_') ? path : scratch(path)}`
           : `${urlOf(who)}/${path}`
         const response =
-          await request(target, { method, body: sent, headers: { 'content-type': 'application/json', ...headers } })
+          await request(target, { method, body: content, headers: { 'content-type': 'application/json', ...headers } })
         const text = await response.text()
         const answer = /^\s*\[/.test(text) ? JSON.parse(text) : []
         if (isServer && method !== 'GET') await request(database, { method: 'DELETE' })
         return {
-          who, done: response.ok && !answer.some(one => one.error), status: response.status, text: text.slice(0, 300)
+          who, done: response.ok && !answer.some(row => row.error), status: response.status, text: text.slice(0, 300)
         }
       }
 
-      for (const [what, action] of Object.entries(actions)) {
-        it(what, async () => {
+      for (const [name, action] of Object.entries(actions)) {
+        it(name, async () => {
           const mayDoIt = who => may(action.level, who, kind) && !(isEmbedded && action.couchOnly)
-          const [good, bad] = [Object.keys(people).filter(mayDoIt), Object.keys(people).filter(who => !mayDoIt(who))]
-          const prepared = await Promise.all(bad.map(who => prepare(action, who)))
-          const was = await state()
-          const attempts = await Promise.all(bad.map((one, at) => attempt(one, prepared[at])))
+          const [allowed, refused] =
+            [Object.keys(people).filter(mayDoIt), Object.keys(people).filter(who => !mayDoIt(who))]
+          const prepared = await Promise.all(refused.map(who => prepare(action, who)))
+          const stateBefore = await state()
+          const attempts = await Promise.all(refused.map((who, index) => attempt(who, prepared[index])))
           for (const { who, done, status, text } of attempts) {
             assert.equal(done, false, `${people[who]}: ${status} ${text}`)
             if (action.level === 'nobody' && !(isEmbedded && action.couchOnly)) {
               assert.match(`${status} ${text}`, /^40[13] |forbidden|unauthorized/, people[who])
             }
           }
-          assert.equal(await state(), was, 'who was told no changed nothing')
-          for (const who of good) {
+          assert.equal(await state(), stateBefore, 'who was told no changed nothing')
+          for (const who of allowed) {
             const { done, status, text } = await attempt(who, await prepare(action, who))
             assert.equal(done, true, `${people[who]}: ${status} ${text}`)
           }

@@ -1,5 +1,5 @@
-// What a stranger learns of the network that a gateway stands in: nothing, whatever a writer names as the upstream of a
-// layer.
+// Tests that an anonymous user learns nothing about the network of a gateway, whichever address a writer sets as the
+// upstream of a layer.
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { until } from '../../bench/wait.js'
@@ -38,14 +38,14 @@ onEachStore('an anonymous user who requests tiles of an upstream', backend => {
       cut: `${port}/cut`, raw: `${rawPort}/raw`, nobody: '1/nobody'
     }
     url = await backend.database()
-    store = await openStore(url, async made => {
+    store = await openStore(url, async newStore => {
       for (const [layer, where] of Object.entries(layers)) {
-        await made.defineLayer(layer,
+        await newStore.defineLayer(layer,
           { upstream: { url: `http://127.0.0.1:${where}/{z}/{x}/{y}`, timeout: 5, negative: 0 } })
       }
-      await made.defineLayer('wms',
+      await newStore.defineLayer('wms',
         { upstream: { type: 'wms', url: `http://127.0.0.1:${port}/wms`, layers: 'a', timeout: 5, negative: 0 } })
-      await made.defineLayer('well', { upstream: { url: `${server.url}/xyz/{z}/{x}/{y}.png` } })
+      await newStore.defineLayer('well', { upstream: { url: `${server.url}/xyz/{z}/{x}/{y}.png` } })
     })
   })
   afterEach(async () => {
@@ -59,8 +59,8 @@ onEachStore('an anonymous user who requests tiles of an upstream', backend => {
     await store?.destroy()
   })
 
-  /** All that an answer says, but when it was given. */
-  const shown = ({ status, headers: { date, ...headers }, text }) =>
+  /** All of an answer except its date. */
+  const textOf = ({ status, headers: { date, ...headers }, text }) =>
     JSON.stringify([status, Object.entries(headers).sort(), text])
   const names =
     ['text', 'redirect', 'elsewhere', 'refused', 'unknown', 'busy', 'broken', 'odd', 'cut', 'raw', 'nobody', 'wms']
@@ -69,18 +69,18 @@ onEachStore('an anonymous user who requests tiles of an upstream', backend => {
     `/wmts?SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0&LAYER=${layer}&STYLE=default&FORMAT=image/png&` +
       'TILEMATRIXSET=GoogleMapsCompatible_Level30&TILEMATRIX=1&TILEROW=0&TILECOL=1']
 
-  for (const [what, options, layers] of [['in an allowed inner network', { upstreamNetworks: LOOPBACK }, names],
+  for (const [place, options, layers] of [['in an allowed inner network', { upstreamNetworks: LOOPBACK }, names],
     ['in an inner network', {}, [...names, 'well']]]) {
-    it(`${what} gets the same 502 for every kind of failure`, async () => {
+    it(`${place} gets the same 502 for every kind of failure`, async () => {
       lines.length = 0
       gateway = await openGateway(url, { ...options, opsPort: 0 }, { log })
       const answers = new Set()
       for (const layer of layers) {
-        // more than the failures that open its circuit
+        // more requests than the failures that open its circuit
         for (const path of [...addresses(layer), ...addresses(layer)]) {
           const answer = await ask(gateway.url, path)
           assert.equal(answer.status, 502, `${path}: ${answer.text}`)
-          answers.add(shown(answer))
+          answers.add(textOf(answer))
         }
       }
       assert.equal(answers.size, 1, [...answers].join('\n'))
@@ -101,9 +101,9 @@ onEachStore('an anonymous user who requests tiles of an upstream', backend => {
     gateway = await openGateway(url, {}, { log })
     assert.equal((await ask(gateway.url, '/well/1/0/0.png')).status, 502)
     assert.deepEqual(server.requests, [])
-    const said = lines.map(line => JSON.parse(line)).find(({ code }) => code === 'UPSTREAM_ADDRESS')
-    assert.match(said.reason, /leads to 127\.0\.0\.1:\d+/)
-    assert.match(said.advice, /--upstream-networks/)
+    const entry = lines.map(line => JSON.parse(line)).find(({ code }) => code === 'UPSTREAM_ADDRESS')
+    assert.match(entry.reason, /leads to 127\.0\.0\.1:\d+/)
+    assert.match(entry.advice, /--upstream-networks/)
     await gateway.close()
     gateway = await openGateway(url, { upstreamNetworks: LOOPBACK }, { log })
     assert.equal((await ask(gateway.url, '/well/1/0/0.png')).status, 200)

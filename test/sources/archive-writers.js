@@ -1,5 +1,5 @@
-// Writes MBTiles and PMTiles for tests, as other programs write them: right ones, and wrong ones on purpose. They are
-// written from the specifications, not with the code under test.
+// Writes valid and invalid MBTiles and PMTiles archives for tests. The writers follow the specifications and do not
+// use the code under test.
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -45,12 +45,12 @@ export const directory = entries => Buffer.concat([
   ...entries.map(({ run }) => varint(run)),
   ...entries.map(({ length }) => varint(length)),
   ...entries.map(({ offset }, index) => {
-    const before = entries[index - 1]
-    return varint(before && offset === before.offset + before.length ? 0 : offset + 1)
+    const previous = entries[index - 1]
+    return varint(previous && offset === previous.offset + previous.length ? 0 : offset + 1)
   })
 ])
 
-/** Entries of tiles `z/x/y` -> bytes, equal neighbours in runs, equal bytes stored once. */
+/** Makes directory entries of tiles `z/x/y` -> bytes. Equal neighbours form a run; equal bytes are stored once. */
 export function layOut (tiles) {
   const list = Object.entries(tiles)
     .map(([name, bytes]) => ({ id: zxyToTileId(...name.split('/').map(Number)), bytes: Buffer.from(bytes) }))
@@ -74,30 +74,30 @@ export function layOut (tiles) {
 }
 
 /**
- * @param {object} what
- * @param {Record<string, string | Buffer>} [what.tiles]
- * @param {number} [what.leaf] entries a leaf; without it the root lists all
- * @param {object} [what.metadata]
- * @param {Record<string, number>} [what.header] fields that differ
- * @param {(bytes: Buffer) => Buffer} [what.pack] directories and metadata
- * @param {Buffer} [what.root] instead of the one that is right
- * @param {Buffer} [what.leaves]
- * @param {Buffer} [what.data]
+ * @param {object} options
+ * @param {Record<string, string | Buffer>} [options.tiles]
+ * @param {number} [options.leaf] entries per leaf; by default the root has all entries
+ * @param {object} [options.metadata]
+ * @param {Record<string, number>} [options.header] fields that replace the computed ones
+ * @param {(bytes: Buffer) => Buffer} [options.pack] compresses directories and metadata
+ * @param {Buffer} [options.root] replaces the computed root directory
+ * @param {Buffer} [options.leaves]
+ * @param {Buffer} [options.data]
  */
-export function writeArchive ({ tiles = {}, leaf, metadata = {}, header = {}, pack = gzipSync, ...given } = {}) {
+export function writeArchive ({ tiles = {}, leaf, metadata = {}, header = {}, pack = gzipSync, ...overrides } = {}) {
   const { entries, data, addressed, contents } = layOut(tiles)
   let leaves = Buffer.alloc(0)
   let rootEntries = entries
   if (leaf) {
     rootEntries = []
-    for (let at = 0; at < entries.length; at += leaf) {
-      const bytes = pack(directory(entries.slice(at, at + leaf)))
-      rootEntries.push({ id: entries[at].id, run: 0, length: bytes.length, offset: leaves.length })
+    for (let start = 0; start < entries.length; start += leaf) {
+      const bytes = pack(directory(entries.slice(start, start + leaf)))
+      rootEntries.push({ id: entries[start].id, run: 0, length: bytes.length, offset: leaves.length })
       leaves = Buffer.concat([leaves, bytes])
     }
   }
-  const sections = [given.root ?? pack(directory(rootEntries)),
-    pack(Buffer.from(JSON.stringify(metadata))), given.leaves ?? leaves, given.data ?? data]
+  const sections = [overrides.root ?? pack(directory(rootEntries)),
+    pack(Buffer.from(JSON.stringify(metadata))), overrides.leaves ?? leaves, overrides.data ?? data]
   const zooms = Object.keys(tiles).map(name => +name.split('/')[0])
   const fields = {
     version: 3, addressed, entries: entries.length, contents, clustered: 1,
@@ -120,8 +120,8 @@ export function writeArchive ({ tiles = {}, leaf, metadata = {}, header = {}, pa
   for (const [index, name] of ['clustered', 'packing', 'tilePacking', 'type', 'minzoom', 'maxzoom'].entries()) {
     bytes[96 + index] = fields[name]
   }
-  const places = [...header.bounds ?? [0, 0, 0, 0]].map(degree => degree * 1e7)
-  places.forEach((value, index) => bytes.writeInt32LE(value, 102 + 4 * index))
+  const corners = [...header.bounds ?? [0, 0, 0, 0]].map(degree => degree * 1e7)
+  corners.forEach((value, index) => bytes.writeInt32LE(value, 102 + 4 * index))
   const [lon, lat, zoom] = header.center ?? [0, 0, 0]
   bytes[118] = zoom
   bytes.writeInt32LE(lon * 1e7, 119)

@@ -1,4 +1,4 @@
-// tilecouch load on sources that are no files, as people run it: what it says before, during and after.
+// The output of `tilecouch load` for sources that are not files: before, during and after the load.
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { load, parseArea } from '../../loader/index.js'
@@ -13,7 +13,7 @@ import { pattern } from '../support/pattern.js'
 import { publishFunctions } from '../support/published.js'
 
 const BOX = ['--bbox', '0,0,44,40', '--zoom', '2-4']
-const part = parseArea({ bbox: [0, 0, 44, 40] }).count({ min: 2, max: 4 })
+const tileCount = parseArea({ bbox: [0, 0, 44, 40] }).count({ min: 2, max: 4 })
 
 onEachStore('tilecouch load', backend => {
   const map = useSeeding(backend)
@@ -27,11 +27,11 @@ onEachStore('tilecouch load', backend => {
     const { code, out, err } = await run([address(), '-l', 'map', '-t', '2023', ...BOX])
     assert.equal(code, 0, err)
     assert.match(err, new RegExp(
-      `^map: ${part} tiles, of unknown size: the layer has none yet\n {2}zoom +tiles +about\n +2 +1 +unknown\n`
+      `^map: ${tileCount} tiles, of unknown size: the layer has none yet\n {2}zoom +tiles +about\n +2 +1 +unknown\n`
     ))
-    assert.match(out, new RegExp(`^map@2023-01-01T00:00:00Z: ${part} tiles in .*\n {2}${part} written`))
+    assert.match(out, new RegExp(`^map@2023-01-01T00:00:00Z: ${tileCount} tiles in .*\n {2}${tileCount} written`))
     assert.equal((await run([address(), '-l', 'map', '-t', '2024', ...BOX]))
-      .err.split('\n')[0].replace(/[\d.]+ kB/, 'SIZE'), `map: ${part} tiles, about SIZE`)
+      .err.split('\n')[0].replace(/[\d.]+ kB/, 'SIZE'), `map: ${tileCount} tiles, about SIZE`)
   })
 
   it('lists failed and missing tiles', async () => {
@@ -68,7 +68,7 @@ onEachStore('tilecouch load', backend => {
     const { code, out, err } =
       await run(['--upstream', wms, '-l', 'map', ...BOX, '--concurrency', '2', '--rate', '50/s'])
     assert.equal(code, 0, err)
-    assert.match(out, new RegExp(`${part} written`))
+    assert.match(out, new RegExp(`${tileCount} written`))
     assert.equal((await run(['--upstream', path.join(folder.dir, 'bad.json'), '-l', 'map', ...BOX]))
       .err.includes('[CONFIG_INVALID]'), true)
     assert.equal((await map.store.layer('map')).upstream, undefined)
@@ -83,7 +83,7 @@ onEachStore('tilecouch load', backend => {
     assert.equal(JSON.parse(out).created, parseArea({ polygon, bbox: '0,0,40,40' }).count({ min: 5, max: 5 }))
   })
 
-  const refused = [
+  const refusedCommands = [
     ['a tile server without an area', ['URL', '-l', 'map', '-z', '0-14'], 'BAD_AREA'],
     ['a server whose terms forbid a load', ['https://tile.openstreetmap.org/{z}/{x}/{y}.png', '-l', 'map', '-z', '0-3'],
       'SEED_FORBIDDEN'],
@@ -98,12 +98,12 @@ onEachStore('tilecouch load', backend => {
   ]
   it('refuses other sources, areas and options that it does not take, without any request', async () => {
     await publishFunctions(map.store)
-    for (const [what, argv, code] of refused) {
+    for (const [title, argv, code] of refusedCommands) {
       const result = await run(argv.map(value => value === 'URL' ? address() : value))
-      assert.equal(result.code, 1, what)
-      assert.match(result.err, new RegExp(`\\[${code}\\]`), what)
+      assert.equal(result.code, 1, title)
+      assert.match(result.err, new RegExp(`\\[${code}\\]`), title)
       assert.doesNotMatch(result.err, /s3cret/)
-      assert.deepEqual([map.upstream.requests.length, await map.store.editions('map')], [0, []], what)
+      assert.deepEqual([map.upstream.requests.length, await map.store.editions('map')], [0, []], title)
     }
   })
 
@@ -123,16 +123,14 @@ onEachStore('tilecouch load', backend => {
     await load(map.store, memorySource({ '4/0/0': 1, '4/0/1': 1, '4/1/0': 1, '4/1/1': 1 }), { layer: 'osm' })
     await publishFunctions(map.store)
     folder.write({ '.couchapprc': JSON.stringify({ env: { old: { db: map.url.replace(/\/\/[^@/]*@/, '//') } } }) })
-    const { username, password } = new URL(map.url)
-    const before = process.cwd()
+    const folderBefore = process.cwd()
     process.chdir(folder.dir)
     try {
-      const { code, out, err } = await run(['old', '--source-layer', 'osm', '-l', 'copy'],
-        { COUCHDB_USER: username, COUCHDB_PASSWORD: password })
+      const { code, out, err } = await run(['old', '--source-layer', 'osm', '-l', 'copy'])
       assert.equal(code, 0, err)
       assert.match(out, /4 tiles/)
     } finally {
-      process.chdir(before)
+      process.chdir(folderBefore)
     }
   })
 })

@@ -1,4 +1,4 @@
-// What every source of stored tiles promises, whatever its kind: order, selection, rows, and the fields of a layer.
+// The contract of every kind of source of stored tiles: order, selection, rows, and the fields of a layer.
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { Store, flipY, openSource, parseArea, selectorOf } from '../../loader/index.js'
@@ -18,7 +18,7 @@ const names = ['0/0/0', '1/0/1', '2/3/0', '2/3/3', '10/2/1', '10/2/10', '10/2/2'
   ...Array.from({ length: SIDE * SIDE }, (_, index) => `5/${12 + index % SIDE}/${12 + Math.floor(index / SIDE)}`)]
 const tiles = Object.fromEntries(names.map((name, index) => [name, png(index)]))
 const placeOf = name => name.split('/').map(Number)
-const listOf = named => Object.entries(named).map(([name, bytes]) => {
+const tileListOf = imagesByTile => Object.entries(imagesByTile).map(([name, bytes]) => {
   const [z, x, y] = placeOf(name)
   return { z, x, y, bytes }
 })
@@ -34,27 +34,28 @@ const fields = {
 }
 const invalid = { bounds: '1,2,3', center: '1,2', minzoom: 'low', maxzoom: '99', json: '{', 'tilecouch:time': 'soon' }
 
-/** What the header of a PMTiles archive says; its metadata say otherwise. */
-const described = said => said === metadata
+/** Options of `writeArchive`. With `metadata`, the header has the fields and the metadata have other bounds. */
+const archiveOptions = layerMetadata => layerMetadata === metadata
   ? { header: { type: 3, minzoom: 0, maxzoom: 14, bounds: fields.bounds, center: fields.center },
-    metadata: { ...said, bounds: '1,2,3,4' } }
-  : { metadata: said }
+    metadata: { ...layerMetadata, bounds: '1,2,3,4' } }
+  : { metadata: layerMetadata }
 
 /**
  * @typedef {object} Kind
- * @property {(named: Record<string, Buffer>, said?: any) => string | Promise<string>} write answers the name to open
+ * @property {(imagesByTile: Record<string, Buffer>, layerMetadata?: any) => string | Promise<string>} write
+ *   returns the name to open
  * @property {Record<string, any>} [options] of openSource
- * @property {'xyz' | 'tms'} [otherScheme] counts rows from the side from which the kind does not
- * @property {Record<string, any>} [always] fields that need no metadata; undefined: the kind has no metadata
- * @property {boolean} [isCounted] its total is known
+ * @property {'xyz' | 'tms'} [otherScheme] the scheme that counts rows from the other side
+ * @property {Record<string, any>} [always] fields without metadata; undefined if the kind has no metadata
+ * @property {boolean} [isCounted] the source knows its total
  */
 
 /** @returns {Kind} */
 function archive (leaf) {
   const server = useRangeServer()
   return {
-    write (named, said = {}) {
-      server.file = writeArchive({ tiles: named, leaf, ...described(said) })
+    write (imagesByTile, layerMetadata = {}) {
+      server.file = writeArchive({ tiles: imagesByTile, leaf, ...archiveOptions(layerMetadata) })
       return server.url
     },
     always: { format: 'png', minzoom: 0, maxzoom: 26 },
@@ -66,9 +67,9 @@ const kinds = {
   'a folder': () => {
     const folder = useFolder()
     return {
-      write: (named, said = {}) => folder.write({
-        ...Object.fromEntries(Object.entries(named).map(([name, bytes]) => [`${name}.png`, bytes])),
-        'metadata.json': JSON.stringify(said)
+      write: (imagesByTile, layerMetadata = {}) => folder.write({
+        ...Object.fromEntries(Object.entries(imagesByTile).map(([name, bytes]) => [`${name}.png`, bytes])),
+        'metadata.json': JSON.stringify(layerMetadata)
       }),
       otherScheme: 'tms',
       always: {}
@@ -78,7 +79,8 @@ const kinds = {
     const folder = useFolder()
     let count = 0
     return {
-      write: (named, said = {}) => writeMbtiles(path.join(folder.dir, `city-${++count}.mbtiles`), listOf(named), said),
+      write: (imagesByTile, layerMetadata = {}) =>
+        writeMbtiles(path.join(folder.dir, `city-${++count}.mbtiles`), tileListOf(imagesByTile), layerMetadata),
       otherScheme: 'xyz',
       always: {}
     }
@@ -86,8 +88,10 @@ const kinds = {
   'a PMTiles file': () => {
     const folder = useFolder()
     return {
-      write (named, said = {}) {
-        folder.write({ 'city.pmtiles': writeArchive({ tiles: named, leaf: 20, ...described(said) }) })
+      write (imagesByTile, layerMetadata = {}) {
+        folder.write(
+          { 'city.pmtiles': writeArchive({ tiles: imagesByTile, leaf: 20, ...archiveOptions(layerMetadata) }) }
+        )
         return path.join(folder.dir, 'city.pmtiles')
       },
       always: { format: 'png', minzoom: 0, maxzoom: 26 },
@@ -99,22 +103,22 @@ const kinds = {
 }
 for (const backend of backends) {
   kinds[`a layer of a store on ${backend.name}`] = () => ({
-    async write (named) {
+    async write (imagesByTile) {
       const url = await backend.database()
       const store = await Store.create(url)
       await store.defineLayer('osm')
-      await store.write(listOf(named).map(tile => ({ layer: 'osm', time: T, ...tile })))
+      await store.write(tileListOf(imagesByTile).map(tile => ({ layer: 'osm', time: T, ...tile })))
       await publishFunctions(store)
       return url
     },
     options: { from: { layer: 'osm' } }
   })
   kinds[`a database of MapProxy on ${backend.name}`] = () => ({
-    async write (named) {
+    async write (imagesByTile) {
       const url = await backend.database()
       const couch = new Couch(url)
       await couch.request({ method: 'PUT' })
-      await couch.bulk(listOf(named).map(({ z, x, y, bytes }) => ({
+      await couch.bulk(tileListOf(imagesByTile).map(({ z, x, y, bytes }) => ({
         _id: `webmercator-${z}-${x}-${y}`,
         _attachments: { tile: { content_type: 'image/png', data: bytes.toString('base64') } }
       })))
@@ -130,8 +134,8 @@ for (const [title, setUp] of Object.entries(kinds)) {
     this.timeout(30000)
     const { write, options, otherScheme, always, isCounted } = setUp()
 
-    async function using (name, more, use) {
-      const source = await openSource(name, { ...options, ...more })
+    async function using (name, extraOptions, use) {
+      const source = await openSource(name, { ...options, ...extraOptions })
       try {
         return await use(source)
       } finally {
@@ -142,27 +146,27 @@ for (const [title, setUp] of Object.entries(kinds)) {
     it('yields its tiles with their bytes in the order of ids, to several readers at once too', async () => {
       const name = await write(tiles)
       await using(name, {}, async source => {
-        const [first, ...others] = await Promise.all([contents(source), tilesOf(source), tilesOf(source)])
+        const [first, ...otherLists] = await Promise.all([contents(source), tilesOf(source), tilesOf(source)])
         assert.deepEqual(first, Object.fromEntries(names.map(tile => [tile, tiles[tile].toString('latin1')])))
         assert.deepEqual(Object.keys(first), inOrder(names))
         if (!options) assert.equal(source.name, path.basename(name))
-        for (const walk of [...others, await tilesOf(source)]) assert.deepEqual(walk, inOrder(names))
+        for (const list of [...otherLists, await tilesOf(source)]) assert.deepEqual(list, inOrder(names))
       })
     })
 
     it('yields only tiles of the requested zooms and area', async () => {
       const name = await write(tiles)
       const triangle = { type: 'Polygon', coordinates: [[[0, 0], [40, 0], [0, 40], [0, 0]]] }
-      for (const [where, zooms] of [
+      for (const [areaOptions, zooms] of [
         [undefined, { min: 1, max: 2 }], [undefined, { min: 5, max: 30 }], [undefined, { min: 27, max: 30 }],
         [{ bbox: [1, -10, 60, -1] }], [{ bbox: [1, -10, 60, -1] }, { min: 1, max: 2 }],
         [{ bbox: [170, -85, -170, 85] }],
         [{ polygon: triangle }, { min: 5, max: 5 }]
       ]) {
-        const selected = selectorOf(where && parseArea(where), zooms)
+        const selected = selectorOf(areaOptions && parseArea(areaOptions), zooms)
         const expected = inOrder(names.filter(tile => selected(...placeOf(tile))))
-        await using(name, { ...where, zooms }, async source => {
-          assert.deepEqual(await tilesOf(source), expected, JSON.stringify([where, zooms]))
+        await using(name, { ...areaOptions, zooms }, async source => {
+          assert.deepEqual(await tilesOf(source), expected, JSON.stringify([areaOptions, zooms]))
           if (isCounted) assert.equal(source.total, expected.length)
         })
       }
@@ -175,9 +179,9 @@ for (const [title, setUp] of Object.entries(kinds)) {
           return [`${z}/${x}/${flipY(z, y)}`, tiles[name].toString('latin1')]
         }))
         await using(await write(tiles), { scheme: otherScheme }, async source => {
-          const found = await contents(source)
-          assert.deepEqual(found, flipped)
-          assert.deepEqual(Object.keys(found), inOrder(Object.keys(flipped)))
+          const contentByTile = await contents(source)
+          assert.deepEqual(contentByTile, flipped)
+          assert.deepEqual(Object.keys(contentByTile), inOrder(Object.keys(flipped)))
         })
       })
     }
@@ -192,8 +196,8 @@ for (const [title, setUp] of Object.entries(kinds)) {
     })
 
     it('is read without metadata, and with invalid metadata', async () => {
-      for (const said of [undefined, invalid]) {
-        await using(await write(tiles, said), {},
+      for (const layerMetadata of [undefined, invalid]) {
+        await using(await write(tiles, layerMetadata), {},
           source => assert.deepEqual([source.fields, source.time], [always, undefined]))
       }
     })

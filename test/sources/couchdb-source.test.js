@@ -1,3 +1,4 @@
+// A CouchDB that MapProxy wrote as a source, and the templates that read tiles from its document ids.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { flipY, tileId } from '../../core/index.js'
@@ -14,9 +15,9 @@ import { IdTemplate } from '../../loader/load/sources/couchdb.js'
 const TEMPLATE = '%(grid_name)s-%(z)s-%(x)s-%(y)s'
 const SIDE = 16
 
-/** A document as MapProxy 7 writes it, with the tile_metadata it has unless told otherwise. */
-const cached = (id, bytes, more) => ({
-  _id: id, timestamp: 1700000000.25, ...more,
+/** A document as MapProxy 7 writes it, with its default tile_metadata. */
+const docOf = (id, bytes, fields) => ({
+  _id: id, timestamp: 1700000000.25, ...fields,
   ...(bytes && { _attachments: { tile: { content_type: 'image/png', data: bytes.toString('base64') } } })
 })
 
@@ -33,7 +34,7 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
     for (const { ok, id } of await couch.bulk(docs)) assert.ok(ok, id)
   }
   const grid = (name = (z, x, y) => `webmercator-${z}-${x}-${y}`) =>
-    Array.from({ length: SIDE * SIDE }, (_, at) => cached(name(4, at >> 4, at & 15), png(at)))
+    Array.from({ length: SIDE * SIDE }, (_, index) => docOf(name(4, index >> 4, index & 15), png(index)))
   const collect = async source => {
     const tiles = []
     for await (const { z, x, y, read } of source.tiles()) {
@@ -60,14 +61,14 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
   it('skips and counts other documents; reads a single attachment that is not called tile', async () => {
     const image = { content_type: 'image/png', data: png(1).toString('base64') }
     await put([
-      cached('g-2-0-0', png(0)), { ...cached('g-2-0-1'), _attachments: { 'image.png': image } },
-      cached('g-2-0-2'), { ...cached('g-2-0-3'), _attachments: { a: image, b: image } },
-      { ...cached('g-2-1-0'), _attachments: { a: image, tile: { ...image, data: png(2).toString('base64') } } },
-      cached('g-2-4-0', png(0)), cached('g-40-0-0', png(0)), { _id: 'readme' }, { _id: '_design/x-2-0-0' }
+      docOf('g-2-0-0', png(0)), { ...docOf('g-2-0-1'), _attachments: { 'image.png': image } },
+      docOf('g-2-0-2'), { ...docOf('g-2-0-3'), _attachments: { a: image, b: image } },
+      { ...docOf('g-2-1-0'), _attachments: { a: image, tile: { ...image, data: png(2).toString('base64') } } },
+      docOf('g-2-4-0', png(0)), docOf('g-40-0-0', png(0)), { _id: 'readme' }, { _id: '_design/x-2-0-0' }
     ])
     const source = await open(TEMPLATE)
     assert.deepEqual((await collect(source)).map(
-      ({ x, y, bytes }) => [x, y, bytes && [png(0), png(1), png(2)].findIndex(one => one.equals(bytes))]
+      ({ x, y, bytes }) => [x, y, bytes && [png(0), png(1), png(2)].findIndex(expected => expected.equals(bytes))]
     ), [[0, 0, 0], [0, 1, 1], [0, 2, null], [0, 3, null], [1, 0, 2]])
     assert.equal(source.ignored, 3)
     await source.close()
@@ -75,28 +76,28 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
 
   it('reads tiles in bulk, and lists ids in pages without their documents', async function () {
     this.timeout(60000)
-    const empty = Array.from({ length: 5100 }, (_, at) => ({ _id: `webmercator-13-${at % 71}-${at}` }))
-    for (let at = 0; at < empty.length; at += 1700) await put(empty.slice(at, at + 1700))
+    const empty = Array.from({ length: 5100 }, (_, index) => ({ _id: `webmercator-13-${index % 71}-${index}` }))
+    for (let start = 0; start < empty.length; start += 1700) await put(empty.slice(start, start + 1700))
     await put(grid())
-    const asked = { reads: 0, lists: 0 }
-    const { docs, request: ask } = Couch.prototype
-    Couch.prototype.docs = function (...parameters) { asked.reads++; return docs.apply(this, parameters) }
+    const requests = { reads: 0, lists: 0 }
+    const { docs, request: originalRequest } = Couch.prototype
+    Couch.prototype.docs = function (...parameters) { requests.reads++; return docs.apply(this, parameters) }
     Couch.prototype.request = function (options) {
-      if (options.path === '_all_docs') asked.lists++
+      if (options.path === '_all_docs') requests.lists++
       assert.ok(!options.qs?.include_docs)
-      return ask.call(this, options)
+      return originalRequest.call(this, options)
     }
     try {
       const source = await open(TEMPLATE)
       let count = 0
       for await (const tile of source.tiles()) if (tile.z === 13) count++
-      assert.deepEqual([count, asked], [5100, { reads: 0, lists: 2 }])
+      assert.deepEqual([count, requests], [5100, { reads: 0, lists: 2 }])
       for await (const { z, read } of source.tiles()) if (z === 4) assert.ok(await read())
-      assert.equal(asked.lists, 2, 'the list is kept')
-      assert.ok(asked.reads < 20, `${asked.reads} requests`)
+      assert.equal(requests.lists, 2, 'the list is kept')
+      assert.ok(requests.reads < 20, `${requests.reads} requests`)
       await source.close()
     } finally {
-      Object.assign(Couch.prototype, { docs, request: ask })
+      Object.assign(Couch.prototype, { docs, request: originalRequest })
     }
   })
 
@@ -113,21 +114,21 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
   })
 
   it('refuses to mix two grids, and reads the grid that the template names', async () => {
-    await put([...grid().slice(0, 5), cached('utm32-4-0-0', png(77))])
-    const both = await open(TEMPLATE)
-    await assert.rejects(collect(both), {
+    await put([...grid().slice(0, 5), docOf('utm32-4-0-0', png(77))])
+    const mixedSource = await open(TEMPLATE)
+    await assert.rejects(collect(mixedSource), {
       code: 'BAD_OPTION', message: /"utm32" and "webmercator" for grid_name|"webmercator" and "utm32" for grid_name/
     })
-    await both.close()
-    const one = await open('utm32-%(z)s-%(x)s-%(y)s')
-    assert.deepEqual((await collect(one)).map(({ bytes }) => bytes.equals(png(77))), [true])
-    assert.equal(one.ignored, 0, 'the others were not even listed')
-    await one.close()
+    await mixedSource.close()
+    const utm32Source = await open('utm32-%(z)s-%(x)s-%(y)s')
+    assert.deepEqual((await collect(utm32Source)).map(({ bytes }) => bytes.equals(png(77))), [true])
+    assert.equal(utm32Source.ignored, 0, 'the others were not even listed')
+    await utm32Source.close()
   })
 
   it('is loaded as an edition, and changes nothing when it is loaded again', async () => {
     await put(
-      [...grid(), { _id: 'readme' }, cached('webmercator-5-0-0'), cached('webmercator-5-0-1', Buffer.from('no image'))]
+      [...grid(), { _id: 'readme' }, docOf('webmercator-5-0-0'), docOf('webmercator-5-0-1', Buffer.from('no image'))]
     )
     const target = await Store.create(await backend.database())
     const source = await open(TEMPLATE)
@@ -149,13 +150,13 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
     }
     this.timeout(60000)
     const upstream = await startUpstream()
-    const cache = (name, more = '') => `
+    const cache = (name, extraSettings = '') => `
   ${name}:
     grids: [${name}]
     sources: [${name}]
     format: image/png
     meta_size: [1, 1]
-    cache: {type: couchdb, url: '${serverOf(url)}', db_name: ${couch.db}${more}}`
+    cache: {type: couchdb, url: '${serverOf(url)}', db_name: ${couch.db}${extraSettings}}`
     const mapproxy = await startMapProxy(python, `
 services: {wmts: }
 grids:
@@ -192,15 +193,15 @@ caches:${cache('north')}${cache('south', ", tile_id: '%(couch_url)s/s:%(z)s:%(x)
     }
   })
 
-  /** URL of the server, with what opens it. */
+  /** URL of the server, with user and password. */
   const serverOf = address => new URL('/', address).href.replace(/\/$/, '')
 })
 
-/** What Python makes of `template % names`, and what we make of {name}. */
-const fill =
-  (template, names) => template.replace(/%\((\w+)\)(0?)(\d*)[sdi]|%%|\{(\w+)\}/g, (match, python, zero, width, own) => (
-  match === '%%' ? '%' : `${names[python ?? own]}`.padStart(+width || 0, zero ? '0' : ' ')
-))
+/** Fills in a template as `template % names` does in Python, and also replaces {name}. */
+const fill = (template, names) => template.replace(/%\((\w+)\)(0?)(\d*)[sdi]|%%|\{(\w+)\}/g,
+  (match, python, zero, width, braced) => (
+    match === '%%' ? '%' : `${names[python ?? braced]}`.padStart(+width || 0, zero ? '0' : ' ')
+  ))
 
 describe('templates of ids', () => {
   const templates = [
@@ -244,7 +245,7 @@ describe('templates of ids', () => {
   })
 
   it('are refused when no tile can be read from them, with the reason', () => {
-    const why = text => {
+    const reasonOf = text => {
       try {
         new IdTemplate(text)
       } catch (error) {
@@ -253,11 +254,11 @@ describe('templates of ids', () => {
       }
       assert.fail(`${text} was taken`)
     }
-    assert.equal(why('{z}/{x}'), 'it lacks {y}')
-    assert.equal(why('%(grid_name)s'), 'it lacks {z} and {x} and {y}')
-    assert.match(why('{z}{x}/{y}'), /something between/)
-    assert.match(why('%(z)s%(x)s/%(y)s'), /something between/)
-    assert.match(why('{z}/{x}/{y}/%(time)f'), /neither/)
-    assert.match(why('{z}/{x}/{y}/{'), /neither/)
+    assert.equal(reasonOf('{z}/{x}'), 'it lacks {y}')
+    assert.equal(reasonOf('%(grid_name)s'), 'it lacks {z} and {x} and {y}')
+    assert.match(reasonOf('{z}{x}/{y}'), /something between/)
+    assert.match(reasonOf('%(z)s%(x)s/%(y)s'), /something between/)
+    assert.match(reasonOf('{z}/{x}/{y}/%(time)f'), /neither/)
+    assert.match(reasonOf('{z}/{x}/{y}/{'), /neither/)
   })
 })

@@ -1,5 +1,5 @@
-// Databases of others as sources: they get no foreign password, their answers are bounded, they can be stopped, and
-// they lead nowhere else.
+// Foreign databases as sources: they get no password of another server, and their answers are bounded. Reading them
+// can be aborted, and their redirects are not followed.
 import assert from 'node:assert/strict'
 import { TIME_FACTOR } from '../../bench/wait.js'
 import { sourceLimits } from '../../loader/formats/reading.js'
@@ -15,53 +15,56 @@ const kinds = { 'of tilecouch': { from: { layer: 'osm' } }, 'of MapProxy': { idT
 describe('a database of others as a source', () => {
   useDefaults(sourceLimits, { answer: 1e6 })
   useEnvironment()
-  let server, other, url, act, asked
+  let server, otherServer, url, respond, authorizations
   beforeEach(async () => {
-    asked = []
-    server = await startServer((question, response) => act(question, response))
-    other = await startServer(({ headers }, response) => { asked.push(headers.authorization); response.end('{}') })
+    authorizations = []
+    server = await startServer((question, response) => respond(question, response))
+    otherServer = await startServer(({ headers }, response) => {
+      authorizations.push(headers.authorization)
+      response.end('{}')
+    })
     url = `http://anna:secret@127.0.0.1:${server.port}/tiles`
   })
   afterEach(async () => {
     await server.close()
-    await other.close()
+    await otherServer.close()
   })
 
   const endless = response => {
     response.writeHead(200, { 'content-type': 'application/json' }).write('{"rows": [')
-    const more = () => {
+    const writeMore = () => {
       while (!response.destroyed && response.write('{"id": "0/0/0", "key": "0/0/0", "value": {}},\n'.repeat(1000)));
-      if (!response.destroyed) response.once('drain', more)
+      if (!response.destroyed) response.once('drain', writeMore)
     }
-    more()
+    writeMore()
   }
 
-  /** The names and passwords of its requests. */
-  const credentials = async (options, given = '') => {
+  /** Returns the names and passwords of the requests that opening the source sends. */
+  const credentials = async (options, userInfo = '') => {
     const headers = new Set()
-    act = ({ headers: { authorization } }, response) => {
+    respond = ({ headers: { authorization } }, response) => {
       headers.add(authorization && Buffer.from(authorization.slice(6), 'base64').toString())
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"db_name":"tiles","doc_count":0,"rows":[]}')
     }
-    await openSource(url.replace('anna:secret@', given), options).catch(() => {}) // there is nothing in it
+    await openSource(url.replace('anna:secret@', userInfo), options).catch(() => {}) // the database is empty
     return [...headers]
   }
 
   for (const [kind, options] of Object.entries(kinds)) {
     it(`${kind} does not get the name and password of the server that is loaded into`, async () => {
       Object.assign(process.env, { COUCHDB_USER: 'me', COUCHDB_PASSWORD: 'secret' })
-      const elsewhere = { ...options, home: 'https://couch.example.org/tiles' }
-      assert.deepEqual(await credentials(elsewhere), [undefined])
+      const otherHome = { ...options, home: 'https://couch.example.org/tiles' }
+      assert.deepEqual(await credentials(otherHome), [undefined])
       assert.deepEqual(await credentials({ ...options, home: '' }), [undefined], 'the embedded store')
       assert.deepEqual(await credentials({ ...options, home: url.replace('anna:secret@', '') }),
         ['me:secret'], 'which is the same server')
       assert.deepEqual(await credentials(options), ['me:secret'], 'the store itself')
-      assert.deepEqual(await credentials(elsewhere, 'you:yours@'), ['you:yours'])
+      assert.deepEqual(await credentials(otherHome, 'you:yours@'), ['you:yours'])
     })
 
     it(`${kind} fails when its answers have no end`, async () => {
       for (const isFirst of [true, false]) {
-        act = ({ url: path }, response) => !isFirst && /^\/tiles\/?$/.test(path)
+        respond = ({ url: path }, response) => !isFirst && /^\/tiles\/?$/.test(path)
           ? response.end('{"db_name": "tiles"}') : endless(response)
         await assert.rejects(openSource(url, options), { code: 'ANSWER_TOO_LARGE' })
       }
@@ -69,7 +72,7 @@ describe('a database of others as a source', () => {
 
     it(`${kind} that never answers can be aborted`, async () => {
       for (const isFirst of [true, false]) {
-        act = ({ url: path }, response) => {
+        respond = ({ url: path }, response) => {
           if (!isFirst && /^\/tiles\/?$/.test(path)) response.end('{"db_name": "tiles"}')
         }
         const stop = new AbortController()
@@ -79,10 +82,10 @@ describe('a database of others as a source', () => {
     })
 
     it(`${kind} fails when it redirects, and no request follows the redirect`, async () => {
-      act = (_, response) => response.writeHead(302, { location: `http://127.0.0.1:${other.port}/tiles` })
+      respond = (_, response) => response.writeHead(302, { location: `http://127.0.0.1:${otherServer.port}/tiles` })
         .end()
       await assert.rejects(openSource(url, options))
-      assert.deepEqual(asked, [])
+      assert.deepEqual(authorizations, [])
     })
   }
 

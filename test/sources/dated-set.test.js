@@ -1,4 +1,4 @@
-// The time in a name, and finding the sources of a dated set: what is wrong is refused before anything is loaded.
+// Finding the sources of a dated set, and the time in a name. Faults are refused before anything is loaded.
 import assert from 'node:assert/strict'
 import { symlinkSync } from 'node:fs'
 import path from 'node:path'
@@ -12,22 +12,22 @@ import { writeMbtiles } from './archive-writers.js'
 
 describe('a dated set', () => {
   const folder = useFolder()
-  const at = name => path.join(folder.dir, name)
+  const pathOf = name => path.join(folder.dir, name)
   const tiles = (name, seed = 1) => folder.write({ [`${name}/0/0/0.png`]: png(seed) })
-  const mbtiles = (name, metadata) => writeMbtiles(at(name), [{ z: 0, x: 0, y: 0, bytes: png(1) }], metadata)
-  const found = async (names, options) => {
-    const { members, passedOver } = await openSet(names.map(at), options)
+  const mbtiles = (name, metadata) => writeMbtiles(pathOf(name), [{ z: 0, x: 0, y: 0, bytes: png(1) }], metadata)
+  const findMembers = async (names, options) => {
+    const { members, passedOver } = await openSet(names.map(pathOf), options)
     return [members.map(({ name, time }) => `${name} ${time.slice(0, 10)}`),
-      passedOver.map(one => path.relative(folder.dir, one))]
+      passedOver.map(file => path.relative(folder.dir, file))]
   }
 
   it('is a folder of folders and archives, in the order of their times', async () => {
     tiles('set/tiles-2024-06-01')
     tiles('set/2023')
     mbtiles('set/survey_20231231.mbtiles')
-    assert.deepEqual(await found(['set']),
+    assert.deepEqual(await findMembers(['set']),
       [['2023 2023-01-01', 'survey_20231231 2023-12-31', 'tiles-2024-06-01 2024-06-01'], []])
-    assert.deepEqual(await found(['set/']), await found(['set']))
+    assert.deepEqual(await findMembers(['set/']), await findMembers(['set']))
   })
 
   it('has the named sources, given one by one or by a pattern', async () => {
@@ -35,12 +35,12 @@ describe('a dated set', () => {
     tiles('a-2023')
     mbtiles('c-2022.mbtiles')
     tiles('other')
-    assert.deepEqual((await found(['b-2024/', 'c-2022.mbtiles', 'a-2023']))[0],
+    assert.deepEqual((await findMembers(['b-2024/', 'c-2022.mbtiles', 'a-2023']))[0],
       ['c-2022 2022-01-01', 'a-2023 2023-01-01', 'b-2024 2024-01-01'])
-    assert.deepEqual((await found(['?-202[234]*']).catch(error => error)).code,
+    assert.deepEqual((await findMembers(['?-202[234]*']).catch(error => error)).code,
       'SOURCE_NOT_FOUND', 'there are * and ? and no more')
-    assert.deepEqual((await found(['?-20*']))[0].length, 3)
-    assert.deepEqual((await found(['*.mbtiles', 'c-2022.mbtiles', 'c-*']))[0],
+    assert.deepEqual((await findMembers(['?-20*']))[0].length, 3)
+    assert.deepEqual((await findMembers(['*.mbtiles', 'c-2022.mbtiles', 'c-*']))[0],
       ['c-2022 2022-01-01'], 'what is named twice is one')
   })
 
@@ -51,7 +51,7 @@ describe('a dated set', () => {
       'set/README-2021.txt': 'hello', 'set/.DS_Store': 'x', 'set/town-2024.mbtiles-wal': '',
       'set/docs-2020/index.html': '<p>'
     })
-    assert.deepEqual(await found(['set']), [['town-2024 2024-01-01'],
+    assert.deepEqual(await findMembers(['set']), [['town-2024 2024-01-01'],
       ['set/.DS_Store', 'set/README-2021.txt', 'set/docs-2020', 'set/town-2024.mbtiles-wal',
         'set/town-2025.mbtiles.part']])
   })
@@ -59,7 +59,7 @@ describe('a dated set', () => {
   it('takes the time of a source from its metadata when its name has none', async () => {
     mbtiles('set/final.mbtiles', { 'tilecouch:time': '2024-05-06T00:00:00Z' })
     mbtiles('set/2023.mbtiles', { 'tilecouch:time': '1999-01-01T00:00:00Z' })
-    assert.deepEqual((await found(['set']))[0], ['2023 2023-01-01', 'final 2024-05-06'], 'but names count first')
+    assert.deepEqual((await findMembers(['set']))[0], ['2023 2023-01-01', 'final 2024-05-06'], 'but names count first')
   })
 
   it('refuses names without a time or with two times, and two sources of one time', async () => {
@@ -67,9 +67,9 @@ describe('a dated set', () => {
     mbtiles('several/2023-2024.mbtiles')
     mbtiles('twins/a-2024.mbtiles')
     mbtiles('twins/b-2024-01-01.mbtiles')
-    assert.equal(await codeOf(found(['none'])), 'NO_TIME_IN_NAME')
-    assert.equal(await codeOf(found(['several'])), 'NO_TIME_IN_NAME')
-    await assert.rejects(found(['twins']), ({ code, message }) => code === 'BAD_OPTION' &&
+    assert.equal(await codeOf(findMembers(['none'])), 'NO_TIME_IN_NAME')
+    assert.equal(await codeOf(findMembers(['several'])), 'NO_TIME_IN_NAME')
+    await assert.rejects(findMembers(['twins']), ({ code, message }) => code === 'BAD_OPTION' &&
       /both .*a-2024.mbtiles and .*b-2024-01-01.mbtiles are of that time/.test(message))
   })
 
@@ -79,13 +79,13 @@ describe('a dated set', () => {
       { 'set/b-2022.mbtiles': 'no database', 'set/c-2023.pmtiles': 'PMTiles\u0003', 'set/d-2024/0/0/readme.txt': '' }
     )
     const problems = []
-    const code = await codeOf(found(['set'], { onProblem: error => problems.push(error.code) }))
+    const code = await codeOf(findMembers(['set'], { onProblem: error => problems.push(error.code) }))
     assert.deepEqual([code, ...problems], ['SOURCE_UNREADABLE', 'ARCHIVE_INVALID', 'SOURCE_EMPTY'])
-    assert.equal(await codeOf(found(['set/a-2021.mbtiles', 'set/z-2029.mbtiles'])), 'SOURCE_NOT_FOUND')
-    assert.equal(await codeOf(found(['none/*.mbtiles'])), 'SOURCE_NOT_FOUND')
-    assert.equal(await codeOf(found(['set/*.sqlite'])), 'SOURCE_NOT_FOUND')
-    assert.equal(await codeOf(found(['set/a-2021.mbtiles'], { zooms: { min: 5, max: 6 } })), 'SOURCE_EMPTY')
-    assert.equal(await codeOf(found(['set'], { signal: AbortSignal.abort() })), 'ABORTED')
+    assert.equal(await codeOf(findMembers(['set/a-2021.mbtiles', 'set/z-2029.mbtiles'])), 'SOURCE_NOT_FOUND')
+    assert.equal(await codeOf(findMembers(['none/*.mbtiles'])), 'SOURCE_NOT_FOUND')
+    assert.equal(await codeOf(findMembers(['set/*.sqlite'])), 'SOURCE_NOT_FOUND')
+    assert.equal(await codeOf(findMembers(['set/a-2021.mbtiles'], { zooms: { min: 5, max: 6 } })), 'SOURCE_EMPTY')
+    assert.equal(await codeOf(findMembers(['set'], { signal: AbortSignal.abort() })), 'ABORTED')
   })
 
   it('accepts names with any special characters', async () => {
@@ -93,18 +93,18 @@ describe('a dated set', () => {
     tiles('$(rm -rf)/\u001b[31mred\n2022')
     tiles('$(rm -rf)/+(a|b)[c]{2023}')
     tiles('$(rm -rf)/*-2024')
-    assert.equal((await found(['$(rm -rf)']))[0].length, 4)
-    assert.deepEqual((await found(['$(rm -rf)/*-2024']))[0], ['*-2024 2024-01-01'],
+    assert.equal((await findMembers(['$(rm -rf)']))[0].length, 4)
+    assert.deepEqual((await findMembers(['$(rm -rf)/*-2024']))[0], ['*-2024 2024-01-01'],
       'a name that is there is no pattern')
-    assert.deepEqual((await found(['$(rm -rf)/+(a|b)[c]{*']))[0], ['+(a|b)[c]{2023} 2023-01-01'])
+    assert.deepEqual((await findMembers(['$(rm -rf)/+(a|b)[c]{*']))[0], ['+(a|b)[c]{2023} 2023-01-01'])
   })
 
   it('follows links to sources, and fails when a link leads nowhere', async () => {
     tiles('set/data/x')
-    symlinkSync(at('set/data/x'), at('set/tiles-2024'))
-    symlinkSync(at('nowhere'), at('set/tiles-2025'))
-    assert.equal(await codeOf(found(['set'])), 'SOURCE_NOT_FOUND')
-    assert.deepEqual((await found(['set/*4']))[0], ['tiles-2024 2024-01-01'])
+    symlinkSync(pathOf('set/data/x'), pathOf('set/tiles-2024'))
+    symlinkSync(pathOf('nowhere'), pathOf('set/tiles-2025'))
+    assert.equal(await codeOf(findMembers(['set'])), 'SOURCE_NOT_FOUND')
+    assert.deepEqual((await findMembers(['set/*4']))[0], ['tiles-2024 2024-01-01'])
   })
 })
 
@@ -126,8 +126,8 @@ describe('the time in a name', () => {
     'town-199803': '1998-03-01T00:00:00Z',
     2024: '2024-01-01T00:00:00Z',
     'tiles_z0-14_2024.mbtiles': '2024-01-01T00:00:00Z',
-    'id12345678_2024-03-01': '2024-03-01T00:00:00Z', // what is no date is no second time
-    '2024-01-01_2024': '2024-01-01T00:00:00Z' // said twice
+    'id12345678_2024-03-01': '2024-03-01T00:00:00Z', // a number that is no date is ignored
+    '2024-01-01_2024': '2024-01-01T00:00:00Z' // the same time twice
   })) it(`is ${time} in ${name}`, () => assert.equal(timeInName(name), time))
 
   for (const name of ['tiles', '', 'v2', 'epsg2056.mbtiles', 'tile2048px',
@@ -135,7 +135,7 @@ describe('the time in a name', () => {
     it(`is not found in ${JSON.stringify(name)}`, () => assert.equal(timeInName(name), undefined))
   }
 
-  for (const [name, why] of Object.entries({
+  for (const [name, message] of Object.entries({
     '2023-2024': /several: 2023, 2024/,
     'from-2023-06-01-to-2023-07-01.mbtiles': /several: 2023-06-01, 2023-07-01/,
     '20240301_1215': /several/,
@@ -148,8 +148,8 @@ describe('the time in a name', () => {
     '2024-3': /two ways/,
     200903: /two ways/
   })) {
-    it(`is not guessed in ${name}`,
-      () => assert.throws(() => timeInName(name), error => error.code === 'NO_TIME_IN_NAME' && why.test(error.message)))
+    it(`is not guessed in ${name}`, () => assert.throws(() => timeInName(name),
+      error => error.code === 'NO_TIME_IN_NAME' && message.test(error.message)))
   }
 
   it('is read back from a name that contains it', () => {

@@ -1,4 +1,4 @@
-// A TileJSON or a map style as a source: it says where the tiles are, and all that it says is used.
+// A TileJSON, a map style or another description as a source. Its addresses, zooms, bounds and name are used.
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -25,20 +25,20 @@ onEachStore('a description of tiles', backend => {
   const map = useSeeding(backend)
   const folder = useFolder()
   /**
-   * Documents by their paths; the tiles of the upstream below them.
+   * Documents by path. The server answers every other path with the tile of the upstream.
    * @type {Record<string, {body: string | Buffer, status?: number, headers?: any}>}
    */
   let documents
   /** @type {{url: string, headers: any}[]} */
-  let asked
+  let requests
   let server, url
   beforeEach(async () => {
     documents = {}
-    asked = []
+    requests = []
     server = await startServer(async ({ url: target = '', headers }, response) => {
-      asked.push({ url: target, headers })
-      const found = documents[target.split('?')[0]]
-      if (found) return response.writeHead(found.status ?? 200, found.headers).end(found.body)
+      requests.push({ url: target, headers })
+      const document = documents[target.split('?')[0]]
+      if (document) return response.writeHead(document.status ?? 200, document.headers).end(document.body)
       const answer = await fetch(map.upstream.url + target)
       response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
         .end(Buffer.from(await answer.arrayBuffer()))
@@ -48,27 +48,28 @@ onEachStore('a description of tiles', backend => {
   afterEach(() => server.close())
 
   const template = () => `${url}/xyz/{z}/{x}/{y}.png`
-  const tileJson = more => ({
+  const tileJson = fields => ({
     tilejson: '3.0.0', tiles: [template()], minzoom: 2, maxzoom: 4,
-    bounds: BOX, name: 'Map', attribution: '© Map', ...more
+    bounds: BOX, name: 'Map', attribution: '© Map', ...fields
   })
-  const serve = (at, body, more) => {
-    documents[at] = { body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body), ...more }
-    return url + at
+  const serve = (pathname, body, options) => {
+    documents[pathname] =
+      { body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body), ...options }
+    return url + pathname
   }
   const open = async (name, options) => {
     const source = await openSource(name, { fetching: QUICK, ...options })
     await source.close()
     return source
   }
-  const loaded = (name, opening) =>
-    loadFrom(map.store, name, { layer: 'map', time: T1 }, { fetching: QUICK, ...opening })
-  const refused = (name, options) => open(name, options).then(() => assert.fail(`${name} was opened`), error => error)
+  const loadSource = (name, options) =>
+    loadFrom(map.store, name, { layer: 'map', time: T1 }, { fetching: QUICK, ...options })
+  const refusalOf = (name, options) => open(name, options).then(() => assert.fail(`${name} was opened`), error => error)
 
   it('is loaded with its template, zooms, bounds, name and attribution', async () => {
-    const time = { name: 'Map, 2023', 'tilecouch:name': 'Map', time: '2023' } // of a gateway at a time
+    const time = { name: 'Map, 2023', 'tilecouch:name': 'Map', time: '2023' } // as a gateway answers for a time
     assert.equal((await open(serve('/map@2023.json', tileJson(time)))).fields.name, 'Map')
-    const result = await loaded(serve('/map.json', tileJson()))
+    const result = await loadSource(serve('/map.json', tileJson()))
     assert.deepEqual([result.created, result.failed], [part.area.count(part.zooms), 0])
     const { name, attribution, minzoom, maxzoom } = await map.store.layer('map')
     assert.deepEqual([name, attribution, minzoom, maxzoom], ['Map', '© Map', 2, 4])
@@ -80,13 +81,13 @@ onEachStore('a description of tiles', backend => {
     const name = serve('/map.json', tileJson())
     assert.equal((await open(name, { bbox: [0, 0, 10, 10], zooms: { min: 0, max: 3 } })).total,
       parseArea({ bbox: [0, 0, 10, 10] }).count({ min: 2, max: 3 }))
-    assert.equal((await refused(name, { bbox: [100, 0, 110, 10] })).code, 'BAD_AREA')
-    assert.equal((await refused(name, { zooms: { min: 5, max: 6 } })).code, 'BAD_AREA')
+    assert.equal((await refusalOf(name, { bbox: [100, 0, 110, 10] })).code, 'BAD_AREA')
+    assert.equal((await refusalOf(name, { zooms: { min: 5, max: 6 } })).code, 'BAD_AREA')
   })
 
   it('may count rows from the south, unless a scheme is given', async () => {
     const name = serve('/map.json', tileJson({ tiles: [`${url}/tms/{z}/{x}/{y}.png`], scheme: 'tms' }))
-    await loaded(name)
+    await loadSource(name)
     assert.deepEqual((await map.store.head('map', 4, 8, 7)).bytes, await map.upstream.tile(4, 8, 7))
     const flipped = await openSource(name, { fetching: QUICK, scheme: 'xyz' })
     const { value: first } = await flipped.tiles()[Symbol.asyncIterator]().next()
@@ -95,11 +96,11 @@ onEachStore('a description of tiles', backend => {
   })
 
   it('may have a relative tile address, and any name', async () => {
-    for (const [at, tiles] of [['/maps/a.json', '../xyz/{z}/{x}/{y}.png'],
+    for (const [pathname, tiles] of [['/maps/a.json', '../xyz/{z}/{x}/{y}.png'],
       ['/source', 'xyz/{z}/{x}/{y}.png'], ['/b.json?f=1', '/xyz/{z}/{x}/{y}.png']]) {
-      const name = serve(at.split('?')[0], tileJson({ tiles: [tiles] })) +
-        (at.split('?')[1] ? `?${at.split('?')[1]}` : '')
-      assert.equal((await open(name)).name, template(), at)
+      const name = serve(pathname.split('?')[0], tileJson({ tiles: [tiles] })) +
+        (pathname.split('?')[1] ? `?${pathname.split('?')[1]}` : '')
+      assert.equal((await open(name)).name, template(), pathname)
     }
     assert.equal((await open(serve('/packed.json', gzipSync(JSON.stringify(tileJson()))))).name, template())
   })
@@ -107,23 +108,23 @@ onEachStore('a description of tiles', backend => {
   it('may hold a key for its tiles, which is sent and not stored', async () => {
     const name =
       `${serve('/map.json', tileJson({ tiles: [`${template()}?style=a&key=s3cret`], maxzoom: 2 }))}?key=s3cret`
-    const { edition } = await loaded(name)
+    const { edition } = await loadSource(name)
     assert.equal(edition.source, `${template()}?style=a`)
-    const tiles = asked.filter(({ url: target }) => target.startsWith('/xyz/'))
+    const tiles = requests.filter(({ url: target }) => target.startsWith('/xyz/'))
     assert.ok(tiles.length && tiles.every(({ url: target }) => target.endsWith('.png?style=a&key=s3cret')),
       JSON.stringify(tiles))
   })
 
   it('must not lead into an inner network that the user did not name', async () => {
     const name = serve('/map.json', tileJson({ tiles: [`${map.upstream.url}/xyz/{z}/{x}/{y}.png`], maxzoom: 2 }))
-    await assert.rejects(loaded(name), { code: 'UPSTREAM_ADDRESS' })
+    await assert.rejects(loadSource(name), { code: 'UPSTREAM_ADDRESS' })
     assert.equal(map.upstream.requests.length, 0)
-    assert.equal((await loaded(name, { networks: LOOPBACK })).failed, 0)
+    assert.equal((await loadSource(name, { networks: LOOPBACK })).failed, 0)
   })
 
   it('of the whole world needs an area, as any tile server does', async () => {
     const world = tileJson({ bounds: [-180, -85, 180, 85], maxzoom: 14 })
-    const error = await refused(serve('/map.json', world))
+    const error = await refusalOf(serve('/map.json', world))
     assert.equal(error.code, 'BAD_AREA')
     assert.match(error.message, /all that it has to zoom 14 is [\d,]+ tiles: say where/)
     assert.equal((await open(serve('/map.json', world), { bbox: [0, 0, 1, 1] })).counts?.size, 13)
@@ -139,25 +140,25 @@ onEachStore('a description of tiles', backend => {
     const { code, out, err } = await run('--upstream-networks', '127.0.0.0/8', '--contact', 'me@example.org')
     assert.equal(code, 0, err)
     assert.match(out, new RegExp(`^map@.*: ${part.area.count(part.zooms)} tiles in `))
-    assert.match(asked.at(-1)?.headers['user-agent'], /me@example\.org/)
-    const error = await refused(path.join(folder.dir, 'relative.json'))
+    assert.match(requests.at(-1)?.headers['user-agent'], /me@example\.org/)
+    const error = await refusalOf(path.join(folder.dir, 'relative.json'))
     assert.deepEqual([error.code, /is not complete: load it from its server/.test(error.message)],
       ['SOURCE_UNREADABLE', true])
   })
 
   it('may come from a gateway', async function () {
     this.timeout(30000)
-    const other = await publishedStore(backend)
-    await other.store.write(square({ layer: 'town', time: T1, z: 3, side: 2, seed: (x, y) => x * 2 + y }))
-    await other.store.defineLayer('town', { minzoom: 3, maxzoom: 3, bounds: [-180, 70, -91, 85] })
-    const gateway = await startGateway({ db: other.url, port: 0, grace: 0, logLevel: 'silent' })
+    const published = await publishedStore(backend)
+    await published.store.write(square({ layer: 'town', time: T1, z: 3, side: 2, seed: (x, y) => x * 2 + y }))
+    await published.store.defineLayer('town', { minzoom: 3, maxzoom: 3, bounds: [-180, 70, -91, 85] })
+    const gateway = await startGateway({ db: published.url, port: 0, grace: 0, logLevel: 'silent' })
     try {
-      const { created, missing } = await loaded(`${gateway.url}/town.json`)
+      const { created, missing } = await loadSource(`${gateway.url}/town.json`)
       const bounds = [-180, 70, -91, 85]
       assert.deepEqual([created, created + missing], [4, parseArea({ bbox: bounds }).count({ min: 3, max: 3 })])
     } finally {
       await gateway.close()
-      await other.store.destroy()
+      await published.store.destroy()
     }
   })
 
@@ -172,10 +173,10 @@ onEachStore('a description of tiles', backend => {
       const source = await open(name)
       assert.deepEqual([source.name, source.fields.attribution, source.total],
         [template(), '© Map', part.area.count(part.zooms)])
-      for (const [encoding, wanted] of [[undefined, 'mapbox'], ['terrarium', 'terrarium'], ['custom', undefined]]) {
+      for (const [encoding, expected] of [[undefined, 'mapbox'], ['terrarium', 'terrarium'], ['custom', undefined]]) {
         const relief =
           await open(serve('/style.json', style({ relief: { type: 'raster-dem', ...tileJson({ encoding }) } })))
-        assert.equal(relief.fields.encoding, wanted, 'of heights, as styles default')
+        assert.equal(relief.fields.encoding, expected, 'of heights, as styles default')
       }
     })
 
@@ -193,7 +194,7 @@ onEachStore('a description of tiles', backend => {
     })
 
     it('is refused when it has several sources, with a command for each of them', async () => {
-      const error = await refused(
+      const error = await refusalOf(
         serve('/style.json',
           style({ a: { type: 'raster', tiles: [template()] }, b: {
             type: 'raster', url: 'https://example.org/b.json'
@@ -214,14 +215,14 @@ onEachStore('a description of tiles', backend => {
         `${url}/wms?bbox={bbox-epsg-3857}&format=image/png&service=WMS&version=1.1.1&request=GetMap&srs=EPSG:3857&` +
           `width=256&height=256&layers=map`
       ]
-      const { created } = await loaded(serve('/style.json', style({ hill: { type: 'raster', tiles } })), part)
+      const { created } = await loadSource(serve('/style.json', style({ hill: { type: 'raster', tiles } })), part)
       assert.equal(created, part.area.count(part.zooms))
     })
   })
 
   describe('that describes something else', () => {
     /** @type {Record<string, [string, any, RegExp, RegExp]>} */
-    const others = {
+    const descriptions = {
       'a WMS': [
         '/geo/wms',
         '<?xml version="1.0"?><WMS_Capabilities ' +
@@ -250,22 +251,22 @@ onEachStore('a description of tiles', backend => {
         /a map service of ArcGIS/, /\/rest\/topo\/tile\/{z}\/{y}\/{x}"/],
       'an image': ['/logo', Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16]), /a single image/, /curl/]
     }
-    for (const [kind, [at, body, what, next]] of Object.entries(others)) {
+    for (const [kind, [pathname, body, message, advice]] of Object.entries(descriptions)) {
       it(`is refused with its kind and the next command: ${kind}`, async () => {
-        const error = await refused(serve(at, body))
+        const error = await refusalOf(serve(pathname, body))
         assert.equal(error.code, 'SOURCE_NOT_TILES', error.stack)
-        assert.match(error.message, what)
-        assert.match(error.advice, next)
+        assert.match(error.message, message)
+        assert.match(error.advice, advice)
       })
     }
 
     it('is refused with the fitting error when it is missing, broken or unknown', async () => {
-      assert.equal((await refused(`${url}/none.json`)).code, 'SOURCE_NOT_FOUND')
-      assert.equal((await refused(serve('/broken.json', '{', {}))).code, 'SOURCE_UNKNOWN')
-      assert.equal((await refused(serve('/ill.json', '{}', { status: 500 }))).code, 'SOURCE_UNREADABLE')
-      assert.equal((await refused(serve('/other', {}))).code, 'BAD_ANSWER', 'what was taken for a store')
+      assert.equal((await refusalOf(`${url}/none.json`)).code, 'SOURCE_NOT_FOUND')
+      assert.equal((await refusalOf(serve('/broken.json', '{', {}))).code, 'SOURCE_UNKNOWN')
+      assert.equal((await refusalOf(serve('/ill.json', '{}', { status: 500 }))).code, 'SOURCE_UNREADABLE')
+      assert.equal((await refusalOf(serve('/other', {}))).code, 'BAD_ANSWER', 'what was taken for a store')
       assert.equal((
-        await refused(serve('/bad.json', tileJson({ tiles: ['http://a:s3cret@example.org/{z}/{x}/{y}.png'] })))
+        await refusalOf(serve('/bad.json', tileJson({ tiles: ['http://a:s3cret@example.org/{z}/{x}/{y}.png'] })))
       ).code, 'BAD_UPSTREAM')
     })
   })
@@ -276,7 +277,7 @@ onEachStore('a description of tiles', backend => {
 const WHERE = { name: 'wmts.xml' }
 const FEW = 200
 
-/** Capabilities of one layer in so many sets of LV95, each of another scale. */
+/** Returns capabilities of one layer in `count` tile matrix sets of LV95, each with another scale. */
 function capabilities (count) {
   const ids = Array.from({ length: count }, (_, number) => `set${number}`)
   const links = ids.map(id => `<TileMatrixSetLink><TileMatrixSet>${id}</TileMatrixSet></TileMatrixSetLink>`)
@@ -289,7 +290,7 @@ function capabilities (count) {
     ${links.join('')}</Layer>${sets.join('')}</Contents></Capabilities>`
 }
 
-/** Milliseconds of this process until the description is refused: no set was named. */
+/** Returns the CPU time in milliseconds until the description is refused because no set was named. */
 async function timeOf (count) {
   const xml = capabilities(count)
   const { user } = process.cpuUsage()

@@ -1,4 +1,4 @@
-// What people try to load and is no source of tiles: what is said of it, and what to type next.
+// Files and addresses that are not sources of tiles. The error names their kind and the next command.
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -23,7 +23,7 @@ const qlr = '<!DOCTYPE qgis-layer-definition>\n<qlr><maplayers><maplayer><dataso
   'maplayers></qlr>'
 
 /**
- * Name -> content, what is said, and a command. A name that ends with / is a folder.
+ * By name: the content, and patterns of the message and the advice. A name that ends with / is a folder.
  * @type {Record<string, [any, RegExp, RegExp]>}
  */
 const files = {
@@ -87,7 +87,7 @@ const files = {
     /a folder with 2 folders of tiles/, /load \S*surveys\/2021 .*\n {4}tilecouch load \S*surveys --layer NAME --dated$/]
 }
 
-/** Addresses, without any request. @type {Record<string, [RegExp, RegExp]>} */
+/** By address: patterns of the message and the advice. No request is sent. @type {Record<string, [RegExp, RegExp]>} */
 const addresses = {
   's3://maps/town.mbtiles': [
     /in object storage/, /aws s3 cp s3:\/\/maps\/town\.mbtiles \.\n {4}tilecouch load town\.mbtiles/
@@ -130,9 +130,9 @@ const flags = (await commandNamed('load'))?.options.flatMap(({ short, long }) =>
 
 describe('a file or address that is no source of tiles', () => {
   const folder = useFolder()
-  const at = name => path.join(folder.dir, name)
+  const pathOf = name => path.join(folder.dir, name)
 
-  /** The error, with every tilecouch command in its advice being one that there is. */
+  /** Returns the error, and asserts that the commands in its advice have only existing options. */
   async function errorOf (name) {
     const error = await openSource(name).then(() => assert.fail(`${name} was opened`), caught => caught)
     for (const [, command] of error.advice.matchAll(/^ {4}tilecouch load (.*)$/gm)) {
@@ -143,50 +143,50 @@ describe('a file or address that is no source of tiles', () => {
     return error
   }
 
-  async function isAnswered (name, what, next) {
+  async function assertRefused (name, message, advice) {
     const error = await errorOf(name)
     assert.equal(error.code, 'SOURCE_NOT_TILES', error.stack)
-    assert.match(error.message, what)
-    assert.match(error.advice, next)
+    assert.match(error.message, message)
+    assert.match(error.advice, advice)
     assert.doesNotMatch(error.advice, /s3cret/)
   }
 
-  for (const [name, [content, what, next]] of Object.entries(files)) {
+  for (const [name, [content, message, advice]] of Object.entries(files)) {
     it(`is refused with the next command: ${name}`, async () => {
       const isFolder = name.endsWith('/')
       folder.write(isFolder ? Object.fromEntries(Object.entries(content).map(([file, bytes]) => [name + file, bytes]))
         : { [name]: content })
-      await isAnswered(at(name.replace(/\/$/, '')), what, next)
+      await assertRefused(pathOf(name.replace(/\/$/, '')), message, advice)
     })
   }
 
-  for (const [name, [what, next]] of Object.entries(addresses)) {
-    it(`is refused with the next command, without a request: ${name}`, () => isAnswered(name, what, next))
+  for (const [name, [message, advice]] of Object.entries(addresses)) {
+    it(`is refused with the next command, without a request: ${name}`, () => assertRefused(name, message, advice))
   }
 
   it('is refused with the right folder: a folder one or two levels too deep', async () => {
     folder.write({ 'tiles/14/8530/5764.png': png(1), 'low/3/1/2.png': png(2), 'years/2023/3/1/2.png': png(3) })
-    for (const [name, what, next] of [
+    for (const [name, message, advice] of [
       ['tiles/14', /only zoom 14: the zooms are in \S*tiles$/, /tilecouch load \S*tiles --layer NAME --zoom 14$/],
       ['tiles/14/8530', /one column of zoom 14: the zooms are in \S*tiles$/, /tilecouch load \S*tiles --layer NAME$/],
       ['low/3', /only zoom 3: the zooms are in \S*low$/, /tilecouch load \S*low --layer NAME --zoom 3$/],
       ['low/3/1', /one column of zoom 3/, /tilecouch load \S*low --layer NAME$/]
-    ]) await isAnswered(at(name), what, next)
-    const good = await openSource(at('years/2023'))
-    await good.close()
+    ]) await assertRefused(pathOf(name), message, advice)
+    const source = await openSource(pathOf('years/2023'))
+    await source.close()
   })
 
   it('is refused in a dated set too', async () => {
     await assert.rejects(openSet(['s3://maps/2024/']), { code: 'SOURCE_NOT_TILES' })
     folder.write({ 'set/town-2023.zip': ZIP, 'set/2024/0/0/0.png': png(1) })
-    await assert.rejects(openSet([at('set')]), { code: 'SOURCE_NOT_TILES', message: /town-2023\.zip" is a zip/ },
+    await assert.rejects(openSet([pathOf('set')]), { code: 'SOURCE_NOT_TILES', message: /town-2023\.zip" is a zip/ },
       'not passed over')
   })
 
   it('is refused by check too when it is a zip or tar', async () => {
     folder.write({ 'a.zip': ZIP, 'a.tgz': gzipSync(tar) })
     for (const name of ['a.zip', 'a.tgz']) {
-      await assert.rejects(check(at(name)), { code: 'SOURCE_NOT_TILES', advice: /Unpack it/ })
+      await assert.rejects(check(pathOf(name)), { code: 'SOURCE_NOT_TILES', advice: /Unpack it/ })
     }
   })
 
@@ -200,7 +200,7 @@ describe('a file or address that is no source of tiles', () => {
 
   it('is named without control characters, and quoted for the shell', async () => {
     folder.write({ 'bad/\u001b[31m$(touch x)`y`".geojson': GEOJSON })
-    const { advice, message } = await errorOf(at('bad'))
+    const { advice, message } = await errorOf(pathOf('bad'))
     assert.ok(!(advice + message).includes('\u001b'))
     assert.match(advice, /"\S*\/bad\/\ufffd\[31m\\\$\(touch x\)\\`y\\`\\"\.geojson"/)
   })
@@ -211,19 +211,19 @@ describe('a file or address that is no source of tiles', () => {
       'tiles/project.qgz': 'x', 'tiles/conf.xml': '<x>',
       'nothing/readme.txt': 'x'
     })
-    for (const name of ['tiles', 'nothing']) await (await openSource(at(name))).close()
+    for (const name of ['tiles', 'nothing']) await (await openSource(pathOf(name))).close()
   })
 
   it('is unknown when its content is not recognised', async () => {
     folder.write({ 'a.json': '{"a": 1}', 'b.json': '{', 'c.xml': '<a/>', 'd.txt': 'hello', e: Buffer.from([1, 2, 3]) })
     for (const name of ['a.json', 'b.json', 'c.xml', 'd.txt', 'e']) {
-      await assert.rejects(openSource(at(name)), { code: 'SOURCE_UNKNOWN' }, name)
+      await assert.rejects(openSource(pathOf(name)), { code: 'SOURCE_UNKNOWN' }, name)
     }
   })
 
   it('is answered with each command on its own line, and as JSON', async () => {
     folder.write({ 'dem.tif': 'II*\0' })
-    const argv = ['load', at('dem.tif'), '--layer', 'dem', '--db', 'http://127.0.0.1:1/tiles']
+    const argv = ['load', pathOf('dem.tif'), '--layer', 'dem', '--db', 'http://127.0.0.1:1/tiles']
     const { code, err } = await runCommand(argv)
     assert.equal(code, 1)
     assert.match(err, pattern(

@@ -1,4 +1,4 @@
-// PMTiles that are damaged, or made to harm.
+// Damaged and malicious PMTiles files: the file is refused, or only its damaged tiles fail.
 import assert from 'node:assert/strict'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { zxyToTileId } from 'pmtiles'
@@ -11,13 +11,13 @@ import { directory, varint, writeArchive } from './archive-writers.js'
 const tiles =
   Object.fromEntries(Array.from({ length: 64 }, (_, index) => [`3/${index >> 3}/${index & 7}`, `tile ${index}`]))
 const plain = bytes => bytes
-const id = zxyToTileId
+const tileIdOf = zxyToTileId
 
 describe('a hostile PMTiles file', () => {
-  const { read, refused, outcomes } = useArchive('pmtiles', what => writeArchive({ tiles, ...what }))
+  const { read, refused, outcomes } = useArchive('pmtiles', options => writeArchive({ tiles, ...options }))
   useDefaults(pmtilesDefaults)
   const withRoot =
-    (entries, more) => ({ root: directory(entries), pack: plain, header: { addressed: 0, entries: 0 }, ...more })
+    (entries, options) => ({ root: directory(entries), pack: plain, header: { addressed: 0, entries: 0 }, ...options })
 
   it('is refused when it is cut off, at any length', async () => {
     for (const pack of [gzipSync, plain]) {
@@ -66,7 +66,7 @@ describe('a hostile PMTiles file', () => {
     const entry = { run: 1, offset: 0, length: 5 }
     await refused(withRoot([{ ...entry, id: 5 }, { ...entry, id: 5 }]), /tile id 5: .*within 6/)
     await refused(withRoot([{ ...entry, id: 5, run: 3 }, { ...entry, id: 6 }]), /tile id 6: .*within 8/)
-    await refused(withRoot([{ ...entry, id: id(26, 0, 0) * 4 + 1 }]), /should lie within/)
+    await refused(withRoot([{ ...entry, id: tileIdOf(26, 0, 0) * 4 + 1 }]), /should lie within/)
     await refused(withRoot([{ ...entry, id: 2 ** 53 - 1 }]), /should lie within/)
     await refused(withRoot([{ ...entry, id: 2 ** 53 - 1 }, { ...entry, id: 2 ** 54 }]),
       /holds a number|should lie within/)
@@ -98,7 +98,7 @@ describe('a hostile PMTiles file', () => {
     pmtilesDefaults.uncounted = 63
     await refused(uncounted, /would have more than 63 tiles/)
     pmtilesDefaults.uncounted = 1000
-    const root = [{ id: id(20, 0, 0), run: 4 ** 20, offset: 0, length: 5 }]
+    const root = [{ id: tileIdOf(20, 0, 0), run: 4 ** 20, offset: 0, length: 5 }]
     await refused(withRoot(root), /would have more than 1000 tiles/)
     await refused({ root: directory(root), pack: plain, header: { entries: 1, addressed: 4 ** 20 } },
       /would have more than 1000 tiles: say which of them/)
@@ -164,11 +164,11 @@ describe('a hostile PMTiles file', () => {
   })
 
   it('fails only for the damaged tile when one tile is damaged', async () => {
-    const found = await outcomes(
+    const outcomeByTile = await outcomes(
       { tiles: { '0/0/0': gzipSync('right'), '1/0/0': Buffer.from([0x1f, 0x8b, 8, 0, 0]) }, header: { tilePacking: 2 } }
     )
-    assert.equal(found['0/0/0'], 'right')
-    assert.match(found['1/0/0'], /^ARCHIVE_INVALID/)
+    assert.equal(outcomeByTile['0/0/0'], 'right')
+    assert.match(outcomeByTile['1/0/0'], /^ARCHIVE_INVALID/)
   })
 
   it('is read with a wrong count of contents in its header', async () => {

@@ -1,4 +1,4 @@
-// PMTiles on a web server.
+// PMTiles on a web server: the requests for parts of the file, and errors of the server.
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,10 +21,10 @@ describe('PMTiles on a web server', () => {
   const archive = writeArchive({ tiles, leaf: 100, metadata: { name: 'City' } })
   beforeEach(() => { server.file = archive })
 
-  const refused = (words, code = 'SOURCE_UNREADABLE') => refuses('pmtiles', server.url, code, words)
-  const fetched = () => server.requests.reduce((sum, { from, to }) => sum + to - from, 0)
+  const assertRefused = (words, code = 'SOURCE_UNREADABLE') => refuses('pmtiles', server.url, code, words)
+  const sumFetchedBytes = () => server.requests.reduce((sum, { from, to }) => sum + to - from, 0)
 
-  /** The begin of a right answer. */
+  /** Begins a correct answer to a range request. */
   const begin = (response, from, to) => response.writeHead(206,
     { etag: '"1"', 'content-range': `bytes ${from}-${to - 1}/${archive.length}`, 'content-length': to - from })
 
@@ -42,16 +42,16 @@ describe('PMTiles on a web server', () => {
     assert.equal(source.name, 'city.pmtiles')
     assert.equal(source.fields.name, 'City')
     assert.ok(server.requests.length < 8, `${server.requests.length} requests`)
-    assert.ok(fetched() < 1.1 * archive.length, `${fetched()} bytes of ${archive.length}`)
+    assert.ok(sumFetchedBytes() < 1.1 * archive.length, `${sumFetchedBytes()} bytes of ${archive.length}`)
   }))
 
   it('are fetched only for the requested area', () => using('pmtiles', server.url, {
     bbox: [1, -10, 20, -1]
   }, async source => {
-    const found = await contents(source)
-    assert.ok(Object.keys(found).length > 1)
-    for (const [name, bytes] of Object.entries(found)) assert.equal(bytes, tiles[name])
-    assert.ok(fetched() < archive.length / 8, `${fetched()} bytes of ${archive.length}`)
+    const contentByTile = await contents(source)
+    assert.ok(Object.keys(contentByTile).length > 1)
+    for (const [name, bytes] of Object.entries(contentByTile)) assert.equal(bytes, tiles[name])
+    assert.ok(sumFetchedBytes() < archive.length / 8, `${sumFetchedBytes()} bytes of ${archive.length}`)
   }))
 
   it('are read when the file is smaller than the first request', async () => {
@@ -70,43 +70,43 @@ describe('PMTiles on a web server', () => {
           if (etag) server.etag = etag.replace('1', '2')
         }
       }
-      await refused(/another file was put in its place/)
+      await assertRefused(/another file was put in its place/)
       server.file = archive
     }
   })
 
   it('are requested with the ETag of the first answer', () => using('pmtiles', server.url, {}, async () => {
-    const [first, ...others] = server.requests
+    const [first, ...laterRequests] = server.requests
     assert.equal(first.headers['if-match'], undefined)
-    assert.ok(others.length)
-    for (const { headers } of others) assert.equal(headers['if-match'], '"1"')
+    assert.ok(laterRequests.length)
+    for (const { headers } of laterRequests) assert.equal(headers['if-match'], '"1"')
     for (const { headers } of server.requests) assert.match(headers['user-agent'], /^tilecouch\//)
   }))
 
   it('are refused when the server does not send parts of files', async () => {
     answerWith(200, { 'content-length': `${archive.length}` }, archive)
-    await refused(/does not send parts of files \(range requests\): fetch it first/)
+    await assertRefused(/does not send parts of files \(range requests\): fetch it first/)
     server.answer = (request, response, range) => {
       server.send(response, range, { 'content-encoding': 'gzip' }); return true
     }
-    await refused(/does not send parts/)
+    await assertRefused(/does not send parts/)
   })
 
   it('are refused when the server sends another part, or does not name the part', async () => {
     for (const part of ['bytes 1-16384/20000', `bytes 0-16383/100`,
       'bytes 0-99999999999999999999/*', 'bytes */20000', 'lines 1-2', '']) {
       answerWith(206, { 'content-range': part }, archive.subarray(0, 16384))
-      await refused(/another part|without a range/)
+      await assertRefused(/another part|without a range/)
     }
   })
 
   it('are resumed after a lost connection, a short answer, or a busy server', async () => {
-    const tried = {}
+    const attemptsByOffset = {}
     server.answer = (request, response, { from, to }) => {
-      const times = tried[from] = (tried[from] ?? 0) + 1
-      if (times === 1) response.writeHead(503).end('busy')
-      else if (times === 2) request.socket.destroy()
-      else if (times === 3) {
+      const attempt = attemptsByOffset[from] = (attemptsByOffset[from] ?? 0) + 1
+      if (attempt === 1) response.writeHead(503).end('busy')
+      else if (attempt === 2) request.socket.destroy()
+      else if (attempt === 3) {
         const end = Math.min(to, archive.length)
         const half = archive.subarray(from, from + Math.ceil((end - from) / 2))
         begin(response, from, end).write(half, () => request.socket.destroy())
@@ -122,7 +122,7 @@ describe('PMTiles on a web server', () => {
     let silent = 0
     server.answer = (request, response, { from, to }) => {
       if (from === 0 || silent++) return false
-      begin(response, from, Math.min(to, archive.length)).write(archive.subarray(from, from + 100)) // and no more
+      begin(response, from, Math.min(to, archive.length)).write(archive.subarray(from, from + 100)) // then nothing
       return true
     }
     await using('pmtiles', server.url, {}, async source => assert.deepEqual(await contents(source), tiles))
@@ -131,10 +131,10 @@ describe('PMTiles on a web server', () => {
 
   it('fail when every repetition fails', async () => {
     answerWith(500)
-    await refused(/the server answered 500/)
+    await assertRefused(/the server answered 500/)
     assert.equal(server.requests.length, remoteDefaults.attempts)
     server.answer = request => { request.socket.destroy(); return true }
-    await refused(/the connection failed/)
+    await assertRefused(/the connection failed/)
     await refuses('pmtiles', 'http://127.0.0.1:1/a.pmtiles', 'SOURCE_UNREADABLE', /connection was refused/)
   })
 
@@ -145,24 +145,24 @@ describe('PMTiles on a web server', () => {
       [418, 'SOURCE_UNREADABLE', /answered 418/]]) {
       server.requests.length = 0
       answerWith(status)
-      await refused(words, code)
+      await assertRefused(words, code)
       assert.equal(server.requests.length, 1)
     }
   })
 
   it('are requested with user and password, and show neither these nor a signature', async () => {
-    const secret = server.url.replace('http://', 'http://ada:s3cr%2Ft@') + '?signature=c0ffee'
-    await using('pmtiles', secret, {}, source => assert.equal(source.name, 'city.pmtiles'))
+    const secretUrl = server.url.replace('http://', 'http://ada:s3cr%2Ft@') + '?signature=c0ffee'
+    await using('pmtiles', secretUrl, {}, source => assert.equal(source.name, 'city.pmtiles'))
     assert.equal(server.requests[0].headers.authorization, `Basic ${Buffer.from('ada:s3cr/t').toString('base64')}`)
     assert.equal(server.requests[0].url, '/maps/city.pmtiles?signature=c0ffee')
     answerWith(404)
-    await assert.rejects(openAs('pmtiles', secret), error => {
+    await assert.rejects(openAs('pmtiles', secretUrl), error => {
       assert.doesNotMatch(JSON.stringify([error, error.message, error.details, error.stack]), /s3cr|ada|c0ffee/)
       return true
     })
     server.file = Buffer.from('<html>')
     server.answer = undefined
-    await assert.rejects(openAs('pmtiles', secret),
+    await assert.rejects(openAs('pmtiles', secretUrl),
       error => error.code === 'ARCHIVE_INVALID' && !/s3cr|c0ffee/.test(JSON.stringify([error.message, error.details])))
   })
 
@@ -173,30 +173,30 @@ describe('PMTiles on a web server', () => {
       }
     }
     await using('pmtiles', server.url, {}, async source => assert.equal((await tilesOf(source)).length, SIDE ** 2))
-    const elsewhere = server.url.replace('127.0.0.1', 'localhost').replace('/maps/', '/new/')
+    const otherUrl = server.url.replace('127.0.0.1', 'localhost').replace('/maps/', '/new/')
     server.answer = (request, response) => {
-      if (request.url.startsWith('/maps/')) { response.writeHead(307, { location: elsewhere }).end(); return true }
+      if (request.url.startsWith('/maps/')) { response.writeHead(307, { location: otherUrl }).end(); return true }
       assert.equal(request.headers.authorization, undefined)
     }
     await using('pmtiles', server.url.replace('http://', 'http://a:b@'), {}, () => {})
     answerWith(301, { location: '/maps/city.pmtiles' })
-    await refused(/redirects again and again/)
+    await assertRefused(/redirects again and again/)
     answerWith(301, { location: 'file:///etc/passwd' })
-    await refused(/no web address/)
+    await assertRefused(/no web address/)
   })
 
   it('are refused when they are cut off or empty', async () => {
     server.file = archive.subarray(0, 50000)
-    await refused(/cut off/, 'ARCHIVE_INVALID')
+    await assertRefused(/cut off/, 'ARCHIVE_INVALID')
     server.file = Buffer.alloc(0)
-    await refused(/answered 416/)
+    await assertRefused(/answered 416/)
   })
 
-  /** A server that says its file goes on for longer than it does: with zeros. */
-  const pretending = (file, longer) => (request, response, { from, to }) => {
+  /** Answers as if the file had more bytes at its end, all of them zero. */
+  const answerAsLonger = (file, extraBytes) => (request, response, { from, to }) => {
     const part = Buffer.alloc(to - from)
     file.subarray(from, to).copy(part)
-    response.writeHead(206, { 'content-range': `bytes ${from}-${to - 1}/${file.length + longer}` }).end(part)
+    response.writeHead(206, { 'content-range': `bytes ${from}-${to - 1}/${file.length + extraBytes}` }).end(part)
     return true
   }
 
@@ -209,8 +209,8 @@ describe('PMTiles on a web server', () => {
     ))
     const file =
       writeArchive({ root: gzipSync(directory([{ id: 0, run: 0, offset: 0, length: leaves.length }])), leaves, header })
-    server.answer = pretending(file, count * length)
-    await refused(/no space left/, 'DISK_FULL')
+    server.answer = answerAsLonger(file, count * length)
+    await assertRefused(/no space left/, 'DISK_FULL')
     assert.ok(server.requests.length < 5)
   })
 
@@ -218,8 +218,8 @@ describe('PMTiles on a web server', () => {
     const file = writeArchive({ root: gzipSync(directory([{ id: 5, run: 1, offset: 0, length: 2 ** 45 }])), header: {
       dataLength: 2 ** 45, entries: 0, addressed: 0
     } })
-    server.answer = pretending(file, 2 ** 45)
-    await refused(/2\/0\/0 has 35184372088832 bytes/, 'ARCHIVE_INVALID')
+    server.answer = answerAsLonger(file, 2 ** 45)
+    await assertRefused(/2\/0\/0 has 35184372088832 bytes/, 'ARCHIVE_INVALID')
     assert.ok(server.requests.length < 3)
   })
 

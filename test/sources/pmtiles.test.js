@@ -1,3 +1,4 @@
+// PMTiles files as a source: valid archives, archives of the official tools, and `tilecouch load` of archives.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readdirSync, writeFileSync, readFileSync } from 'node:fs'
@@ -27,14 +28,14 @@ describe('a PMTiles file', () => {
   const { make: write, read } = useArchive('pmtiles', writeArchive)
   const tiles = Object.fromEntries(['0/0/0', '1/0/1', '2/3/0', '10/2/1', '26/67108863/0', '26/0/67108863']
     .map(name => [name, name]))
-  const make = (what = { tiles }) => write(what)
+  const make = (options = { tiles }) => write(options)
 
   it('yields every tile of the zooms 0 to 6 once', async () => {
-    const all = {}
+    const allTiles = {}
     for (let z = 0; z <= 6; z++) for (let x = 0; x < 2 ** z; x++) {
-      for (let y = 0; y < 2 ** z; y++) all[`${z}/${x}/${y}`] = `${z}/${x}/${y}`
+      for (let y = 0; y < 2 ** z; y++) allTiles[`${z}/${x}/${y}`] = `${z}/${x}/${y}`
     }
-    for (const leaf of [undefined, 5, 100]) assert.deepEqual(await read({ tiles: all, leaf }), all, `${leaf}`)
+    for (const leaf of [undefined, 5, 100]) assert.deepEqual(await read({ tiles: allTiles, leaf }), allTiles, `${leaf}`)
   })
 
   it('yields every tile of a run, and tiles that share their bytes', async () => {
@@ -46,19 +47,19 @@ describe('a PMTiles file', () => {
   })
 
   it('reads only the directories of the selected tiles', async () => {
-    const sixteen =
+    const zoomTiles =
       Object.fromEntries(Array.from({ length: 256 }, (_, index) => [`4/${index >> 4}/${index & 15}`, `${index}`]))
     let count = 0
     // the tenth of sixteen leaves, in the southeast
     const pack = bytes => count++ === 9 ? Buffer.alloc(20, 0xff) : bytes
-    const file = make({ tiles: sixteen, leaf: 16, pack })
+    const file = make({ tiles: zoomTiles, leaf: 16, pack })
     await refuses('pmtiles', file, 'ARCHIVE_INVALID', /directory/)
     await using('pmtiles', file, { bbox: [-170, 1, -1, 85] }, async source => assert.equal(source.total, 8 * 8))
   })
 
   it('finds a small area in a run that covers a whole deep zoom', async () => {
-    const first = zxyToTileId(15, 0, 0)
-    const root = gzipSync(directory([{ id: first, run: 4 ** 15, offset: 0, length: 3 }]))
+    const firstId = zxyToTileId(15, 0, 0)
+    const root = gzipSync(directory([{ id: firstId, run: 4 ** 15, offset: 0, length: 3 }]))
     const file = make({ root, data: Buffer.from('sea'), header: { addressed: 4 ** 15, entries: 1 } })
     const bbox = [7, 46, 7.02, 46.02]
     const expected = [...parseArea({ bbox }).tiles(15)].map(({ z, x, y }) => `${z}/${x}/${y}`)
@@ -91,19 +92,19 @@ describe('a PMTiles file', () => {
     const gzipped = gzipSync(LAYER)
     const [none, gzip, brotli] = [1, 2, 3]
     const [mvt, pngs, unknown] = [1, 2, 0]
-    const one =
+    const readTile =
       async (bytes, header) => Buffer.from((await read({ tiles: { '0/0/0': bytes }, header }))['0/0/0'], 'latin1')
-    assert.deepEqual(await one(image, { type: pngs, tilePacking: none }), image)
-    assert.deepEqual(await one(gzipSync(image), { type: pngs, tilePacking: gzip }), image)
-    assert.deepEqual(await one(brotliCompressSync(image), { type: pngs, tilePacking: brotli }), image)
-    assert.deepEqual(await one(image, { type: pngs, tilePacking: gzip }), image, 'the header is wrong')
-    assert.deepEqual(await one(gzipped, { type: mvt, tilePacking: gzip }), gzipped, 'the very bytes')
-    assert.deepEqual(gunzipSync(await one(LAYER, { type: mvt, tilePacking: none })), LAYER)
-    assert.deepEqual(gunzipSync(await one(brotliCompressSync(LAYER), { type: mvt, tilePacking: brotli })), LAYER)
-    assert.deepEqual(gunzipSync(await one(LAYER, { type: mvt, tilePacking: gzip })), LAYER, 'the header is wrong')
-    assert.deepEqual(await one(gzipped, { type: unknown, tilePacking: 0 }), gzipped)
-    assert.deepEqual(await one(gzipSync(image), { type: unknown, tilePacking: gzip }), image)
-    assert.deepEqual(gunzipSync(await one(gzipped, { type: unknown, tilePacking: gzip })), LAYER)
+    assert.deepEqual(await readTile(image, { type: pngs, tilePacking: none }), image)
+    assert.deepEqual(await readTile(gzipSync(image), { type: pngs, tilePacking: gzip }), image)
+    assert.deepEqual(await readTile(brotliCompressSync(image), { type: pngs, tilePacking: brotli }), image)
+    assert.deepEqual(await readTile(image, { type: pngs, tilePacking: gzip }), image, 'the header is wrong')
+    assert.deepEqual(await readTile(gzipped, { type: mvt, tilePacking: gzip }), gzipped, 'the very bytes')
+    assert.deepEqual(gunzipSync(await readTile(LAYER, { type: mvt, tilePacking: none })), LAYER)
+    assert.deepEqual(gunzipSync(await readTile(brotliCompressSync(LAYER), { type: mvt, tilePacking: brotli })), LAYER)
+    assert.deepEqual(gunzipSync(await readTile(LAYER, { type: mvt, tilePacking: gzip })), LAYER, 'the header is wrong')
+    assert.deepEqual(await readTile(gzipped, { type: unknown, tilePacking: 0 }), gzipped)
+    assert.deepEqual(await readTile(gzipSync(image), { type: unknown, tilePacking: gzip }), image)
+    assert.deepEqual(gunzipSync(await readTile(gzipped, { type: unknown, tilePacking: gzip })), LAYER)
   })
 
   it('may have directories in brotli, or not packed', async () => {
@@ -120,12 +121,12 @@ describe('a PMTiles file', () => {
     () => refuses('pmtiles', make(), 'BAD_OPTION', /--scheme/, { scheme: 'tms' }))
 
   it('is recognised by its content, or by its name', () => {
-    const is = (name, begin) => recogniseBytes(name, begin) === 'pmtiles'
+    const isRecognised = (name, begin) => recogniseBytes(name, begin) === 'pmtiles'
     const begin = writeArchive({ tiles }).subarray(0, 512)
-    assert.ok(is('a.dat', begin))
-    assert.ok(is('a.PMTiles', Buffer.from('<html>')))
-    assert.ok(!is('a.dat', Buffer.from('<html>')))
-    assert.ok(!is('a.pmtiles', Buffer.from('SQLite format 3\0')))
+    assert.ok(isRecognised('a.dat', begin))
+    assert.ok(isRecognised('a.PMTiles', Buffer.from('<html>')))
+    assert.ok(!isRecognised('a.dat', Buffer.from('<html>')))
+    assert.ok(!isRecognised('a.pmtiles', Buffer.from('SQLite format 3\0')))
     assert.ok(recognisesUrl(new URL('https://example.org/a/b.pmtiles?key=x')))
     assert.ok(!recognisesUrl(new URL('https://example.org/{z}/{x}/{y}.png?file=b.pmtiles')))
   })
@@ -150,10 +151,9 @@ describe('a PMTiles file', () => {
   })
 })
 
-// PMTiles that the official tools wrote, and what the official readers see in ours.
+// The source reads archives of the official tools, and the official readers read archives of these tests.
 
-// z/x/y and what the tile holds, a line each; the tiles come in the order of the lines, which need not be that of their
-// ids
+// Reads a file with a line `z/x/y content` for each tile, and writes the tiles in the order of the lines.
 const WRITE = `
 import json, sys
 from pmtiles.tile import zxy_to_tileid, TileType, Compression
@@ -179,20 +179,20 @@ describe('PMTiles and the official tools', function () {
     python = tilesPython() ?? ''
     if (!python) skip(this, 'TILES_PYTHON names no Python with pmtiles and mbutil')
   })
-  const at = name => path.join(folder.dir, name)
+  const pathOf = name => path.join(folder.dir, name)
 
   it('the source reads archives of Python with leaves, runs and shared tiles, in any order', async () => {
     // 20,000 entries do not fit into a root directory
-    const many = Object.fromEntries(Array.from({ length: 20000 },
+    const manyTiles = Object.fromEntries(Array.from({ length: 20000 },
       (_, index) => [`9/${index % 200}/${Math.floor(index / 200)}`, index % 7 ? `tile ${index}` : 'sea']))
-    for (const tiles of [{ '0/0/0': 'a', '1/0/0': 'b', '1/1/1': 'b', '14/8500/5700': 'c' }, many]) {
+    for (const tiles of [{ '0/0/0': 'a', '1/0/0': 'b', '1/1/1': 'b', '14/8500/5700': 'c' }, manyTiles]) {
       const names = Object.keys(tiles)
-      writeFileSync(at('lines'), names.map(name => `${name} ${tiles[name]}\n`).join(''))
-      execFileSync(python, ['-c', WRITE, at('lines'), at('python.pmtiles')])
-      await using('pmtiles', at('python.pmtiles'), {}, async source => {
-        const found = await contents(source)
-        assert.deepEqual(found, tiles)
-        assert.deepEqual(Object.keys(found), inOrder(names))
+      writeFileSync(pathOf('lines'), names.map(name => `${name} ${tiles[name]}\n`).join(''))
+      execFileSync(python, ['-c', WRITE, pathOf('lines'), pathOf('python.pmtiles')])
+      await using('pmtiles', pathOf('python.pmtiles'), {}, async source => {
+        const contentByTile = await contents(source)
+        assert.deepEqual(contentByTile, tiles)
+        assert.deepEqual(Object.keys(contentByTile), inOrder(names))
         const zooms = names.map(name => +name.split('/')[0])
         assert.deepEqual(source.fields, {
           name: 'Official', attribution: 'x', bounds: [5.9, 45.8, 10.5, 47.8],
@@ -206,8 +206,8 @@ describe('PMTiles and the official tools', function () {
     const tiles = Object.fromEntries(
       Array.from({ length: 1024 }, (_, index) => [`5/${index >> 5}/${index & 31}`, index % 3 ? `tile ${index}` : 'sea'])
     )
-    writeFileSync(at('ours.pmtiles'), writeArchive({ tiles, leaf: 100 }))
-    const bytes = readFileSync(at('ours.pmtiles'))
+    writeFileSync(pathOf('ours.pmtiles'), writeArchive({ tiles, leaf: 100 }))
+    const bytes = readFileSync(pathOf('ours.pmtiles'))
     const reader = new PMTiles({
       getKey: () => 'ours',
       getBytes: async (offset, length) => ({ data: Uint8Array.from(bytes.subarray(offset, offset + length)).buffer })
@@ -221,16 +221,16 @@ import sys
 from pmtiles.reader import Reader, MmapSource, all_tiles
 with open(sys.argv[1], 'rb') as f:
   for (z, x, y), data in all_tiles(MmapSource(f)): print(f'{z}/{x}/{y} {data.decode()}')`
-    const lines = String(execFileSync(python, ['-c', script, at('ours.pmtiles')])).trim().split('\n')
+    const lines = String(execFileSync(python, ['-c', script, pathOf('ours.pmtiles')])).trim().split('\n')
     assert.deepEqual(Object.fromEntries(lines.map(line => [line.split(' ')[0], line.slice(line.indexOf(' ') + 1)])),
       tiles)
   })
 })
 
-// Archives loaded as people load them, on every store.
+// `tilecouch load` of archives, on every store.
 
 const T = '2021-01-01T00:00:00Z'
-const first = square({ layer: 'osm', time: T, z: 4, seed: (x, y) => x * 8 + y })
+const townTiles = square({ layer: 'osm', time: T, z: 4, seed: (x, y) => x * 8 + y })
 
 const pmtiles = edition => writeArchive(
   { tiles: Object.fromEntries(
@@ -247,26 +247,26 @@ onEachStore('loading archives', backend => {
   const tilecouch = (...args) => startCommand(args, { cwd: folder.dir, env: { TMPDIR: folder.dir } }).ended
 
   it('on a web server makes an edition, and fills the description of the layer', async () => {
-    server.file = pmtiles(first)
+    server.file = pmtiles(townTiles)
     const { edition } = await loadFrom(await Store.create(db),
       server.url.replace('http://', 'http://ada:s3cret@'), { layer: 'osm', time: T })
     assert.equal(edition.source, 'city.pmtiles')
-    await checkLoaded(db, first)
+    await checkLoaded(db, townTiles)
     const layer = await (await Store.open(db)).layer('osm')
     assert.deepEqual([layer.name, layer.attribution, layer.format], ['Town', 'me', 'png'])
   })
 
   it('with faults reports them, leaves no temporary file, and stores nothing of a damaged archive', async () => {
-    folder.write({ 'cut.pmtiles': pmtiles(first).subarray(0, -100) })
+    folder.write({ 'cut.pmtiles': pmtiles(townTiles).subarray(0, -100) })
     const cut = await tilecouch('load', 'cut.pmtiles', '-l', 'osm', '-t', '2021', '--db', db)
     assert.equal(cut.code, 1)
     assert.match(cut.err, /"cut.pmtiles" is damaged or of another format: .*\n.*Download or create it again/)
-    const [{ x, y, z }] = first
-    folder.write({ 'bad.pmtiles': pmtiles([{ x, y, z, bytes: png(1).subarray(0, 200) }, ...first.slice(2)]) })
+    const [{ x, y, z }] = townTiles
+    folder.write({ 'bad.pmtiles': pmtiles([{ x, y, z, bytes: png(1).subarray(0, 200) }, ...townTiles.slice(2)]) })
     const { code, out } = await tilecouch('load', 'bad.pmtiles', '-l', 'osm', '-t', T, '--db', db)
     assert.equal(code, 1)
     assert.match(out, /osm:4:0:0 .*\[TRUNCATED_IMAGE\]/)
-    await checkLoaded(db, first.slice(2))
+    await checkLoaded(db, townTiles.slice(2))
     assert.deepEqual(readdirSync(folder.dir).sort(), ['bad.pmtiles', 'cut.pmtiles'])
   }).timeout(120000)
 })

@@ -1,3 +1,4 @@
+// The spool, which keeps tiles on the disk and yields them in the order of their ids.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -24,9 +25,9 @@ describe('a spool', () => {
   afterEach(() => Promise.all(opened.splice(0).map(spool => spool.close())))
 
   async function collect (spool) {
-    const found = []
-    for await (const tile of spool.tiles()) found.push(tile)
-    return found
+    const tiles = []
+    for await (const tile of spool.tiles()) tiles.push(tile)
+    return tiles
   }
 
   it('yields tiles in the order of their ids, added in any order', async () => {
@@ -84,13 +85,13 @@ describe('a spool', () => {
   it('keeps bytes beside the tiles', async () => {
     const spool = await open()
     const random = seeded(2)
-    const kept = Array.from({ length: 300 }, (_, index) => {
+    const pieces = Array.from({ length: 300 }, (_, index) => {
       const bytes = Buffer.alloc(Math.floor(random() * 20000), index)
       return { bytes, offset: index * 30000 }
     })
-    for (const { bytes, offset } of kept) spool.place(offset, bytes)
-    for (const { bytes, offset } of kept) assert.ok(spool.slice(offset, bytes.length).equals(bytes))
-    assert.throws(() => spool.slice(kept[299].offset, 1e6), { code: 'INTERNAL' })
+    for (const { bytes, offset } of pieces) spool.place(offset, bytes)
+    for (const { bytes, offset } of pieces) assert.ok(spool.slice(offset, bytes.length).equals(bytes))
+    assert.throws(() => spool.slice(pieces[299].offset, 1e6), { code: 'INTERNAL' })
   })
 
   it('holds 100,000 tiles with half a gigabyte in little memory', async () => {
@@ -125,7 +126,7 @@ describe('a spool', () => {
   })
 
   it('leaves no files when its process is killed', async function () {
-    if (process.platform === 'win32') this.skip() // there files in use keep their names: see the next test
+    if (process.platform === 'win32') this.skip() // Windows keeps the names of open files: see the next test
     const script = `
       import { Spool } from ${JSON.stringify(module)}
       const spool = await Spool.open({ folder: ${JSON.stringify(folder.dir)} })
@@ -144,10 +145,10 @@ describe('a spool', () => {
   })
 
   it('removes the folder of a killed process, and no folder that may be in use', async () => {
-    const gone = spawn(process.execPath, ['-e', ''])
-    await once(gone, 'exit')
+    const endedProcess = spawn(process.execPath, ['-e', ''])
+    await once(endedProcess, 'exit')
     const names = {
-      stale: `tilecouch-spool-${gone.pid}-abc`, young: `tilecouch-spool-${gone.pid}-def`,
+      stale: `tilecouch-spool-${endedProcess.pid}-abc`, young: `tilecouch-spool-${endedProcess.pid}-def`,
       running: `tilecouch-spool-${process.ppid}-ghi`, other: 'tilecouch-spool-x'
     }
     for (const [kind, name] of Object.entries(names)) {

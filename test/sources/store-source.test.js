@@ -1,3 +1,4 @@
+// A layer of a store as a source, in its newest state or as of a time.
 import assert from 'node:assert/strict'
 import { Store, load, openSource } from '../../loader/index.js'
 import { Couch } from '../../loader/store/couch.js'
@@ -33,21 +34,21 @@ onEachStore('another store as a source', backend => {
     for await (const { z, x, y, read } of source.tiles()) tiles.push({ z, x, y, bytes: await read() })
     return tiles
   }
-  const shown = time => square({ layer: 'osm', time, z: 5, side: 12, seed: (x, y) => time === T1 || x > 2
+  const tilesAsOf = time => square({ layer: 'osm', time, z: 5, side: 12, seed: (x, y) => time === T1 || x > 2
     ? x * 12 + y : time === T3 && x === 0 ? undefined : 500 + x * 12 + y })
     .map(({ z, x, y, bytes }) => ({ z, x, y, bytes })).sort((a, b) => `${a.x}:${a.y}` < `${b.x}:${b.y}` ? -1 : 1)
-  const sameTiles = (found, expected) => {
-    assert.deepEqual(found.map(({ z, x, y }) => [z, x, y]).map(String),
+  const assertSameTiles = (actual, expected) => {
+    assert.deepEqual(actual.map(({ z, x, y }) => [z, x, y]).map(String),
       expected.map(({ z, x, y }) => [z, x, y]).map(String))
-    found.forEach(({ bytes }, index) => assert.ok(Buffer.compare(bytes, expected[index].bytes) === 0))
+    actual.forEach(({ bytes }, index) => assert.ok(Buffer.compare(bytes, expected[index].bytes) === 0))
   }
   const byId = tiles => tiles.sort((a, b) => `5:${a.x}:${a.y}` < `5:${b.x}:${b.y}` ? -1 : 1)
 
   it('yields the tiles of the layer now or as of a time, in the order of ids', async () => {
     for (const [from, time] of [[undefined, T3], ['2021', T1], ['2022-06', T2], ['2030', T3]]) {
       const source = await openSource(url, { from: { layer: 'osm', ...(from && { time: from }) }, layer: 'elsewhere' })
-      sameTiles(await collect(source), byId(shown(time)))
-      sameTiles(await collect(source), byId(shown(time)))
+      assertSameTiles(await collect(source), byId(tilesAsOf(time)))
+      assertSameTiles(await collect(source), byId(tilesAsOf(time)))
       assert.equal(source.name, `osm${from ? `@${from}` : ''} of ${as(url).replace(/\/$/, '')}`)
       assert.equal(source.time, from && time, 'the time at which it last changed')
       assert.equal(source.total, from ? undefined : 12 * 11)
@@ -90,9 +91,9 @@ onEachStore('another store as a source', backend => {
     const target = await Store.create(await backend.database())
     const credentialed = url.replace(/[^/]*$/, new URL(copy.url).pathname.slice(1))
     const source = await openSource(credentialed, { from: { layer: 'osm' } })
-    const walk = source.tiles
+    const originalTiles = source.tiles
     source.tiles = async function * () {
-      for await (const tile of walk()) {
+      for await (const tile of originalTiles()) {
         if (tile.x === 0 && tile.y === 0) await copy.write([{ layer: 'osm', z: 3, x: 0, y: 1, time: T2, gone: true }])
         yield tile
       }
@@ -108,26 +109,26 @@ onEachStore('another store as a source', backend => {
     const target = await Store.create(targetUrl)
     for (const time of ['2021', '2022', '2023']) {
       const source = await openSource(url, { from: { layer: 'osm', time } })
-      const { time: when, failed, edition } = await load(target, source, { layer: 'osm', complete: true })
-      assert.deepEqual([when, failed], [source.time, 0])
+      const { time: loadedTime, failed, edition } = await load(target, source, { layer: 'osm', complete: true })
+      assert.deepEqual([loadedTime, failed], [source.time, 0])
       assert.ok(edition.source.startsWith(`osm@${time} of http`) && !edition.source.includes('@127'), edition.source)
     }
     await publishFunctions(target)
     const history = async store => {
-      const all = []
+      const entries = []
       for await (const { id, versions } of store.listTiles('osm')) {
-        all.push([id, versions.map(({ time, gone, size }) => [time, gone, size])])
+        entries.push([id, versions.map(({ time, gone, size }) => [time, gone, size])])
       }
-      return all
+      return entries
     }
     assert.deepEqual(await history(target), await history(origin))
     const layer = await target.layer('osm')
     assert.deepEqual([layer.name, layer.attribution, layer.ttl, layer.retention],
       ['Town', '© Town', undefined, undefined])
     await checkInvariants(targetUrl)
-    const again = await load(target, await openSource(url, { from: { layer: 'osm', time: '2022' } }),
+    const repeated = await load(target, await openSource(url, { from: { layer: 'osm', time: '2022' } }),
       { layer: 'osm', complete: true })
-    assert.deepEqual([again.unchanged, again.tiles], [144, 144])
+    assert.deepEqual([repeated.unchanged, repeated.tiles], [144, 144])
     await target.destroy()
   }).timeout(60000)
 
@@ -137,8 +138,8 @@ onEachStore('another store as a source', backend => {
       'osm@2021', 'by whatever address')
     const { advanced, unchanged, failed } = await load(origin, source, { layer: 'osm', time: '2024' })
     assert.deepEqual([advanced, unchanged, failed], [36, 108, 0])
-    sameTiles(await collect(await openSource(url, { from: { layer: 'osm' } })), byId(shown(T1)))
-    sameTiles(await collect(await openSource(url, { from: { layer: 'osm', time: '2023' } })), byId(shown(T3)))
+    assertSameTiles(await collect(await openSource(url, { from: { layer: 'osm' } })), byId(tilesAsOf(T1)))
+    assertSameTiles(await collect(await openSource(url, { from: { layer: 'osm', time: '2023' } })), byId(tilesAsOf(T3)))
   })
 
   it('reports errors before anything is loaded', async () => {

@@ -1,4 +1,4 @@
-// A tile server as a source: what is asked for, what is written, and what a tile that could not be had means.
+// A tile server as a source: its requests, the written tiles, and the effect of missing and failed tiles.
 import assert from 'node:assert/strict'
 import { openSource, parseArea } from '../../loader/index.js'
 import { QUICK, TILE, useSeeding } from '../support/seeding.js'
@@ -23,9 +23,9 @@ onEachStore('a load from a tile server', backend => {
 
   it('requests every tile of the area once, and writes an edition of the given time', async () => {
     const result = await loadPart(address())
-    const wanted = part.area.count(part.zooms)
+    const tileCount = part.area.count(part.zooms)
     assert.deepEqual([result.tiles, result.created, map.asked().length, new Set(map.asked()).size],
-      [wanted, wanted, wanted, wanted])
+      [tileCount, tileCount, tileCount, tileCount])
     assert.deepEqual((await map.tiles()).sort(), map.asked().sort())
     const tile = await map.store.head('map', 4, 8, 7)
     assert.deepEqual([tile.time, tile.bytes], [T1, await map.upstream.tile(4, 8, 7)])
@@ -43,8 +43,8 @@ onEachStore('a load from a tile server', backend => {
     assert.deepEqual([second.gone, second.failed, second.missing], [2, 2, 2])
     assert.deepEqual(second.failures.map(({ id, code }) => [id, code]).sort(),
       [['map:4:8:6', 'UPSTREAM_FAILED'], ['map:4:8:7', 'UPSTREAM_FAILED']])
-    const head = await map.store.versionsById(['map:4:8:7', 'map:4:9:7'])
-    assert.deepEqual([head.get('map:4:8:7').gone, head.get('map:4:9:7').gone], [false, true])
+    const heads = await map.store.versionsById(['map:4:8:7', 'map:4:9:7'])
+    assert.deepEqual([heads.get('map:4:8:7').gone, heads.get('map:4:9:7').gone], [false, true])
     assert.equal((await map.store.at('map', 4, 9, 7, '2023')).time, T1, 'the past stays')
   })
 
@@ -68,46 +68,47 @@ onEachStore('a load from a tile server', backend => {
 
   it('resumes after Ctrl-C without requesting loaded tiles again', async () => {
     const zooms = { min: 4, max: 6 }
-    const wanted = part.area.count(zooms)
+    const tileCount = part.area.count(zooms)
     const stop = new AbortController()
-    map.upstream.behave({ never: () => map.asked().length > wanted / 2 })
+    map.upstream.behave({ never: () => map.asked().length > tileCount / 2 })
     const loading = loadPart(address(), { zooms, signal: stop.signal, fetching: { ...QUICK, grace: 0.1 } })
       .catch(error => error)
-    await until(() => map.asked().length > wanted / 2 + 3 && map.upstream.inFlight === 4)
+    await until(() => map.asked().length > tileCount / 2 + 3 && map.upstream.inFlight === 4)
     stop.abort()
     const stopped = await loading
     assert.equal(stopped.code, 'ABORTED')
-    const stored = (await map.tiles()).length
-    assert.equal(stopped.summary.created, stored)
-    assert.ok(stored > wanted / 3, 'what had come is kept')
+    const storedCount = (await map.tiles()).length
+    assert.equal(stopped.summary.created, storedCount)
+    assert.ok(storedCount > tileCount / 3, 'what had come is kept')
     map.upstream.behave()
     map.forget()
     const result = await loadPart(address(), { zooms })
-    assert.deepEqual([result.tiles, result.unchanged, map.asked().length], [wanted, stored, wanted - stored])
-    assert.equal((await map.tiles()).length, wanted)
+    assert.deepEqual([result.tiles, result.unchanged, map.asked().length],
+      [tileCount, storedCount, tileCount - storedCount])
+    assert.equal((await map.tiles()).length, tileCount)
   })
 
   it('reads a named server in an inner network; the target of a redirect must be named too', async () => {
-    const elsewhere = await startUpstream({ tileSize: TILE })
+    const otherServer = await startUpstream({ tileSize: TILE })
     try {
-      map.upstream.behave({ redirect: ({ url }) => `${elsewhere.url}${url}` })
+      map.upstream.behave({ redirect: ({ url }) => `${otherServer.url}${url}` })
       await assert.rejects(loadPart(address(), { zooms: { min: 0, max: 1 } }), { code: 'UPSTREAM_ADDRESS' })
-      assert.deepEqual(elsewhere.requests, [])
-      const { created, failed } = await loadPart(address(), { zooms: { min: 0, max: 1 }, networks: [elsewhere.host] })
-      assert.deepEqual([created, failed], [elsewhere.asked.length, 0])
+      assert.deepEqual(otherServer.requests, [])
+      const { created, failed } = await loadPart(address(), { zooms: { min: 0, max: 1 }, networks: [otherServer.host] })
+      assert.deepEqual([created, failed], [otherServer.asked.length, 0])
     } finally {
-      await elsewhere.close()
+      await otherServer.close()
     }
   })
 
   it('gives up on a server that does not answer', async () => {
     await loadPart(address())
-    const other = await startUpstream()
-    await other.close()
-    const ended = await loadPart(`${other.url}/xyz/{z}/{x}/{y}.png`,
+    const closedServer = await startUpstream()
+    await closedServer.close()
+    const failure = await loadPart(`${closedServer.url}/xyz/{z}/{x}/{y}.png`,
       { time: T2, fetching: { ...QUICK, giveUpAfter: 0.05, delay: 20 }, complete: true }).catch(error => error)
-    assert.equal(ended.code, 'UPSTREAM_UNREACHABLE')
-    assert.equal(ended.summary.gone, 0)
+    assert.equal(failure.code, 'UPSTREAM_UNREACHABLE')
+    assert.equal(failure.summary.gone, 0)
     assert.equal((await map.store.edition('map', T2)).finished, undefined)
   })
 

@@ -1,4 +1,4 @@
-// The upstream field of a layer, and the addresses that are made from it.
+// Tests the upstream field of a layer, and the addresses that are made from it.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
@@ -31,12 +31,12 @@ describe('addresses of tiles', () => {
       },
         'https://h/a%2Fb%20c/x/EPSG%3A3857/EPSG%3A3857%3A3/2/1.png']
     ]
-    for (const [upstream, wanted] of golden) assert.equal(address(upstream, 3, 1, 2), wanted)
+    for (const [upstream, expected] of golden) assert.equal(address(upstream, 3, 1, 2), expected)
     assert.equal(address({ url: 'https://h/{z}/{x}/{y}{r}.png' }, 3, 1, 2, 512), 'https://h/3/1/2@2x.png')
     const upstream = { url: 'https://{s}.h/{z}/{x}/{y}', subdomains: ['a', 'b', 'c'] }
     const hosts = tilesOf({ z: 3, x0: 0, y0: 0, x1: 5, y1: 5 })
       .map(({ z, x, y }) => new URL(address(upstream, z, x, y)).host)
-    for (const host of ['a.h', 'b.h', 'c.h']) assert.equal(hosts.filter(found => found === host).length, 12)
+    for (const host of ['a.h', 'b.h', 'c.h']) assert.equal(hosts.filter(name => name === host).length, 12)
     assert.equal(address(upstream, 3, 1, 2), address(upstream, 3, 1, 2))
   })
 })
@@ -57,13 +57,13 @@ describe('GetMap', () => {
     const { searchParams: query, pathname } =
       getMap({ styles: 'x', transparent: true, params: { map: '/srv/a b.map', EXCEPTIONS: 'BLANK' } }, WORLD)
     assert.equal(pathname, '/wms')
-    const wanted = {
+    const expected = {
       SERVICE: 'WMS', REQUEST: 'GetMap', LAYERS: 'a b,c', STYLES: 'x',
       WIDTH: '256', HEIGHT: '256', FORMAT: 'image/png', TRANSPARENT: 'TRUE', map: '/srv/a b.map', EXCEPTIONS: 'BLANK',
       BBOX: '-20037508.34278924,-20037508.34278924,20037508.34278924,20037508.34278924'
     }
-    for (const [name, value] of Object.entries(wanted)) assert.equal(query.get(name), value, name)
-    assert.deepEqual([...query.keys()].filter((name, index, all) => all.indexOf(name) !== index), [], 'nothing twice')
+    for (const [name, value] of Object.entries(expected)) assert.equal(query.get(name), value, name)
+    assert.deepEqual([...query.keys()].filter((name, index, keys) => keys.indexOf(name) !== index), [], 'nothing twice')
     assert.equal(getMap({}, WORLD).searchParams.get('STYLES'), '', 'there, though empty')
     for (const url of ['https://h/cgi?map=/a.map', 'https://h/cgi?map=/a.map&']) {
       const { search } = getMap({ url }, WORLD)
@@ -79,9 +79,9 @@ describe('GetMap', () => {
       assert.match(text ?? '', /^(-?\d+(\.\d+)?,){3}-?\d+(\.\d+)?$/)
       const [west, south, east, north] = tileBounds(z, x, y)
       const metres = (lon, lat) => [lon * 111319.49079327358, Math.log(Math.tan((90 + lat) * Math.PI / 360)) * 6378137]
-      const wanted = [...metres(west, south), ...metres(east, north)]
+      const expected = [...metres(west, south), ...metres(east, north)]
       text?.split(',')
-        .forEach((value, index) => assert.ok(Math.abs(Number(value) - wanted[index]) < 1e-3, `${text} ${wanted}`))
+        .forEach((value, index) => assert.ok(Math.abs(Number(value) - expected[index]) < 1e-3, `${text} ${expected}`))
     }))
   })
 
@@ -103,27 +103,27 @@ describe('GetMap', () => {
 })
 
 describe('metatiles', () => {
-  const all = [[-180, -85, 180, 85]]
+  const world = [[-180, -85, 180, 85]]
 
   it('are aligned blocks, which together hold every tile of a zoom once', () => {
     for (const side of [1, 2, 3, 4, 8]) {
       for (let z = 0; z <= 4; z++) {
-        const seen = new Map()
+        const tileCounts = new Map()
         for (const tile of tilesOf({ z, x0: 0, y0: 0, x1: 2 ** z - 1, y1: 2 ** z - 1 })) {
           const block = blockOf(tile, side, [])
           assert.ok(tilesOf(block).some(({ x, y }) => x === tile.x && y === tile.y))
-          seen.set(`${block.x0}/${block.y0}`, tilesOf(block).length)
+          tileCounts.set(`${block.x0}/${block.y0}`, tilesOf(block).length)
         }
-        assert.equal([...seen.values()].reduce((sum, count) => sum + count, 0), 4 ** z, `side ${side}, zoom ${z}`)
+        assert.equal([...tileCounts.values()].reduce((sum, count) => sum + count, 0), 4 ** z, `side ${side}, zoom ${z}`)
       }
     }
   })
 
   it('end at the edge of the world, as their buffer does', () => {
-    assert.deepEqual(blockOf({ z: 1, x: 1, y: 1 }, 4, all), { z: 1, x0: 0, y0: 0, x1: 1, y1: 1 })
+    assert.deepEqual(blockOf({ z: 1, x: 1, y: 1 }, 4, world), { z: 1, x0: 0, y0: 0, x1: 1, y1: 1 })
     assert.deepEqual(rectangleOf({ z: 1, x0: 0, y0: 0, x1: 1, y1: 1 }, 256, 64),
       { z: 1, left: 0, top: 0, width: 512, height: 512 })
-    assert.deepEqual(blockOf({ z: 3, x: 7, y: 7 }, 3, all), { z: 3, x0: 6, y0: 6, x1: 7, y1: 7 })
+    assert.deepEqual(blockOf({ z: 3, x: 7, y: 7 }, 3, world), { z: 3, x0: 6, y0: 6, x1: 7, y1: 7 })
     assert.deepEqual(rectangleOf({ z: 3, x0: 6, y0: 0, x1: 7, y1: 2 }, 256, 64),
       { z: 3, left: 6 * 256 - 64, top: 0, width: 512 + 64, height: 768 + 64 })
     assert.deepEqual(rectangleOf({ z: 3, x0: 4, y0: 4, x1: 5, y1: 5 }, 512, 10),
@@ -134,17 +134,17 @@ describe('metatiles', () => {
     const box = [10, 10, 80, 60] // at zoom 3: columns 4 and 5, rows 2 and 3
     assert.deepEqual(blockOf({ z: 3, x: 4, y: 3 }, 4, [box]), { z: 3, x0: 4, y0: 2, x1: 5, y1: 3 })
     assert.deepEqual(blockOf({ z: 3, x: 4, y: 3 }, 4, [box, [-180, -85, 40, 85]]), { z: 3, x0: 4, y0: 2, x1: 4, y1: 3 })
-    const round = [170, -85, -170, 85]
-    assert.deepEqual(blockOf({ z: 2, x: 3, y: 1 }, 4, [round]), { z: 2, x0: 3, y0: 0, x1: 3, y1: 3 })
-    assert.deepEqual(blockOf({ z: 2, x: 0, y: 1 }, 4, [round]), { z: 2, x0: 0, y0: 0, x1: 0, y1: 3 })
+    const acrossDateLine = [170, -85, -170, 85]
+    assert.deepEqual(blockOf({ z: 2, x: 3, y: 1 }, 4, [acrossDateLine]), { z: 2, x0: 3, y0: 0, x1: 3, y1: 3 })
+    assert.deepEqual(blockOf({ z: 2, x: 0, y: 1 }, 4, [acrossDateLine]), { z: 2, x0: 0, y0: 0, x1: 0, y1: 3 })
     const upstream = openUpstream(
       { layer: 'a', minzoom: 2, maxzoom: 9, bounds: [0, 0, 90, 80],
         upstream: { url: 'http://h/{z}/{x}/{y}', minzoom: 1, maxzoom: 5, bounds: [-90, -80, 45, 80] } }
     )
     assert.deepEqual([[1, 1, 0], [2, 2, 1], [5, 17, 10], [6, 34, 20], [3, 5, 3], [3, 4, 3],
       [3, 3, 3]].map(([z, x, y]) => upstream.covers(z, x, y)), [false, true, true, false, false, true, false])
-    const free = openUpstream({ layer: 'a', upstream: { url: 'http://h/{z}/{x}/{y}' } })
-    assert.ok(free.covers(0, 0, 0) && free.covers(30, 5, 5))
+    const unlimited = openUpstream({ layer: 'a', upstream: { url: 'http://h/{z}/{x}/{y}' } })
+    assert.ok(unlimited.covers(0, 0, 0) && unlimited.covers(30, 5, 5))
   })
 
   it('are fetched from a WMS, as many tiles as fit into the largest picture; others give single tiles', () => {
@@ -166,7 +166,7 @@ describe('metatiles', () => {
 const XYZ = 'https://tiles.example.org/{z}/{x}/{y}.png'
 const WMS = { type: 'wms', url: 'https://maps.example.org/wms', layers: 'roads' }
 
-/** What a refusal says. */
+/** Returns the error with which an upstream is refused. */
 function refusal (value) {
   try {
     checkUpstream(value)
@@ -185,7 +185,7 @@ describe('the upstream field of a layer', () => {
       ['1.3.0', 'EPSG:3857', 4, 64, '', false])
     const tiled = checkUpstream({ type: 'wmts', url: 'https://h/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}' })
     assert.deepEqual([tiled.styles, tiled.matrixSet, tiled.matrix], ['default', 'GoogleMapsCompatible', '{z}'])
-    const all = [
+    const upstreams = [
       { url: XYZ, headers: { Referer: 'https://example.org/' }, minzoom: 2, maxzoom: 14,
         bounds: [170, -10, -170, 10], expires: 3600, rate: 0.5, seed: false, time: 'fetched' },
       { url: 'https://{s}.example.org/{quadkey}.png', subdomains: ['a', 'b'] },
@@ -194,7 +194,7 @@ describe('the upstream field of a layer', () => {
       { ...WMS, format: 'image/jpeg', params: { map: '/srv/city.map' }, version: '1.1.1', srs: 'EPSG:900913',
         transparent: true, metatile: 8, buffer: 0 }
     ]
-    for (const upstream of all) assert.deepEqual(checkUpstream(checkUpstream(upstream)), checkUpstream(upstream))
+    for (const upstream of upstreams) assert.deepEqual(checkUpstream(checkUpstream(upstream)), checkUpstream(upstream))
   })
 
   it('accepts common templates', () => {
@@ -214,7 +214,7 @@ describe('the upstream field of a layer', () => {
   /** Upstreams with each of the values in a field. */
   const xyz = (field, ...values) => values.map(value => ({ url: XYZ, [field]: value }))
   const wms = (field, ...values) => values.map(value => ({ ...WMS, [field]: value }))
-  const wrong = {
+  const refusedByField = {
     upstream: [null, undefined, 'https://h/{z}/{x}/{y}.png', [], 5],
     type: [{ type: 'ows', url: XYZ }, { type: 'XYZ', url: XYZ }, { type: ['xyz'], url: XYZ }],
     url: [{}, ...['', 5, ['a'], null, 'tiles/{z}/{x}/{y}.png', 'ftp://h/{z}/{x}/{y}', 'file:///etc/{z}/{x}/{y}',
@@ -256,7 +256,7 @@ describe('the upstream field of a layer', () => {
     constructor: [JSON.parse('{"url": "https://h/{z}/{x}/{y}", "constructor": 1}')],
     ['__proto__']: [JSON.parse('{"url": "https://h/{z}/{x}/{y}", "__proto__": {"type": "wms"}}')]
   }
-  for (const [field, values] of Object.entries(wrong)) {
+  for (const [field, values] of Object.entries(refusedByField)) {
     it(`is refused with a bad ${field}, and the error names the field and the documentation`, () => {
       for (const value of values) {
         const { message, advice } = refusal(value)
@@ -329,7 +329,6 @@ describe('the upstream field of a layer', () => {
 
 describe('docs/upstreams.md', () => {
   it('a refusal of an unknown field lists exactly the accepted fields', () => {
-    // a refusal lists the fields there are
     assert.throws(() => checkUpstream({ nothing: 1 }), error => {
       assert.deepEqual(error.details.why.replace(/^.*there are /, '').split(', ').sort(),
         Object.keys(upstreamDefaults).sort())
@@ -345,11 +344,11 @@ describe('docs/upstreams.md', () => {
     const filled = { wms: checkUpstream({ type: 'wms', url: 'https://h/', layers: 'a' }),
       wmts: checkUpstream({ type: 'wmts', url: 'https://h/{z}/{x}/{y}' }) }
     const comments = [...source.matchAll(/^ {2}(\w+): undefined, \/\/ (.*)$/gm)]
-    const said = comments.flatMap(([, field, comment]) => comment.split('; ').map(part => {
+    const stated = comments.flatMap(([, field, comment]) => comment.split('; ').map(part => {
       const [, type, value] = /^(wms|wmts): .*\(([\w:.{}]+)\)$/.exec(part) ?? []
       return { field, type, value }
     })).filter(({ value }) => value && value !== 'none')
-    assert.ok(said.length >= 8, `${said.length} defaults in brackets`)
-    for (const { field, type, value } of said) assert.equal(String(filled[type][field]), value, `${field} of ${type}`)
+    assert.ok(stated.length >= 8, `${stated.length} defaults in brackets`)
+    for (const { field, type, value } of stated) assert.equal(String(filled[type][field]), value, `${field} of ${type}`)
   })
 })

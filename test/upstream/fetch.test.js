@@ -1,3 +1,4 @@
+// Tests fetching from an upstream: kinds of addresses, conditional requests, failures, limits and expiry.
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import { gzipSync } from 'node:zlib'
@@ -10,37 +11,37 @@ import { expiryFrom, modifiedFrom, retryAfter, validatorsFrom } from '../../load
 
 const TILE = { z: 5, x: 17, y: 11 }
 
-/** The answer, which must be tiles. */
+/** Returns the tiles of an answer. Another kind of answer fails the test. */
 const tilesOf = answer => {
   assert.equal(answer.kind, 'tiles')
   return answer.tiles
 }
 
 describe('fetching from an upstream', () => {
-  const given = useUpstream()
+  const suite = useUpstream()
   const bytesOf = async upstream => tilesOf(await upstream.fetch(TILE))[0].bytes
 
   it('gets the same tile from XYZ, TMS, quadkeys, WMTS and WMS', async () => {
-    const wanted = await given.server.tile(5, 17, 11)
+    const expected = await suite.server.tile(5, 17, 11)
     const kinds = [
-      {}, { type: 'tms' }, { url: `${given.server.url}/quadkey/{quadkey}.png` },
+      {}, { type: 'tms' }, { url: `${suite.server.url}/quadkey/{quadkey}.png` },
       { type: 'wmts', styles: 'default' }, { type: 'wmts', matrix: 'EPSG:3857:{z}' },
-      { url: `${given.server.url}/tms/{z}/{x}/{-y}.png` },
+      { url: `${suite.server.url}/tms/{z}/{x}/{-y}.png` },
       ...['1.1.1', '1.3.0'].map(version => ({ type: 'wms', version, metatile: 1, buffer: 0 }))
     ]
     for (const settings of kinds) {
-      const answer = await given.open(settings).fetch(TILE)
+      const answer = await suite.open(settings).fetch(TILE)
       const [{ bytes, type, ...tile }] = tilesOf(answer)
       assert.deepEqual([tile, type], [TILE, 'image/png'])
-      assert.deepEqual(bytes, wanted, JSON.stringify(settings))
-      assert.match(answer.kind === 'tiles' ? answer.origin.url : '', new RegExp(`^${given.server.url}/`))
+      assert.deepEqual(bytes, expected, JSON.stringify(settings))
+      assert.match(answer.kind === 'tiles' ? answer.origin.url : '', new RegExp(`^${suite.server.url}/`))
     }
   })
 
   it('sends the User-Agent of tilecouch and the headers of the layer', async () => {
-    await given.open({ headers: { Referer: 'https://example.org/', 'X-Client': 'a', Accept: 'image/webp' } },
+    await suite.open({ headers: { Referer: 'https://example.org/', 'X-Client': 'a', Accept: 'image/webp' } },
       {}, { userAgent: userAgentOf('maps@example.org') }).fetch(TILE)
-    const [{ headers }] = given.server.asked
+    const [{ headers }] = suite.server.asked
     assert.match(headers['user-agent'], /^tilecouch\/\d+\.\d+\.\d+ \(maps@example\.org\)$/)
     assert.deepEqual([headers.referer, headers['x-client'], headers.accept],
       ['https://example.org/', 'a', 'image/webp'])
@@ -48,53 +49,53 @@ describe('fetching from an upstream', () => {
   })
 
   it('requests a tile from the subdomain that it belongs to', async () => {
-    const { host } = given.server
-    const upstream = given.open(
+    const { host } = suite.server
+    const upstream = suite.open(
       { url: `http://{s}:${host.split(':')[1]}/xyz/{z}/{x}/{y}.png`, subdomains: ['127.0.0.1', 'localhost'] }
     )
     for (const x of [0, 1, 2, 3]) await upstream.fetch({ z: 5, x, y: 0 })
-    assert.deepEqual(given.server.asked.map(({ headers }) => headers.host.split(':')[0]),
+    assert.deepEqual(suite.server.asked.map(({ headers }) => headers.host.split(':')[0]),
       ['127.0.0.1', 'localhost', '127.0.0.1', 'localhost'])
   })
 
   it('recognises unchanged tiles by ETag or Last-Modified, which is not in the future, but not elsewhere', async () => {
-    const upstream = given.open({}, { ttl: 600 })
-    given.server.behave({ lastModified: '2023-06-01T08:00:00Z' })
+    const upstream = suite.open({}, { ttl: 600 })
+    suite.server.behave({ lastModified: '2023-06-01T08:00:00Z' })
     const first = await upstream.fetch(TILE)
     assert.ok(first.kind === 'tiles')
     assert.equal(first.lastModified, '2023-06-01T08:00:00Z')
     assert.ok(first.origin.etag && first.origin.lastModified)
     for (const validators of [first.origin, { etag: first.origin.etag }, { lastModified: first.origin.lastModified }]) {
-      const again = await upstream.fetch(TILE, { validators })
-      assert.ok(again.kind === 'unchanged', inspect(validators))
-      assert.deepEqual([again.origin, again.asked, again.tiles], [first.origin, TILE, [TILE]])
-      assert.ok(again.expires && again.expires > new Date(Date.now() + 590000).toISOString())
+      const repeated = await upstream.fetch(TILE, { validators })
+      assert.ok(repeated.kind === 'unchanged', inspect(validators))
+      assert.deepEqual([repeated.origin, repeated.asked, repeated.tiles], [first.origin, TILE, [TILE]])
+      assert.ok(repeated.expires && repeated.expires > new Date(Date.now() + 590000).toISOString())
     }
     assert.equal((await upstream.fetch(TILE, { validators: { ...first.origin, url: 'http://other/' } })).kind, 'tiles')
-    given.server.epoch++
+    suite.server.epoch++
     assert.equal((await upstream.fetch(TILE, { validators: first.origin })).kind, 'tiles')
-    given.server.behave({ status: 304 })
-    assert.equal(await codeOf(given.open().fetch(TILE)), 'UPSTREAM_FAILED', 'a 304 without conditions')
-    given.server.behave({ lastModified: '2023-06-01T08:00:00Z' })
-    const fetched = await given.open({ time: 'fetched' }).fetch(TILE)
+    suite.server.behave({ status: 304 })
+    assert.equal(await codeOf(suite.open().fetch(TILE)), 'UPSTREAM_FAILED', 'a 304 without conditions')
+    suite.server.behave({ lastModified: '2023-06-01T08:00:00Z' })
+    const fetched = await suite.open({ time: 'fetched' }).fetch(TILE)
     assert.ok(fetched.kind === 'tiles' && fetched.lastModified === undefined)
-    given.server.behave({ lastModified: new Date(Date.now() + 86400000).toISOString() })
-    const tomorrow = await given.open().fetch(TILE)
+    suite.server.behave({ lastModified: new Date(Date.now() + 86400000).toISOString() })
+    const tomorrow = await suite.open().fetch(TILE)
     assert.ok(tomorrow.kind === 'tiles' && tomorrow.lastModified === undefined)
   })
 
   it('remembers missing tiles for a while', async () => {
     for (const status of [404, 410, 204]) {
-      given.server.requests.length = 0
-      given.server.behave({ status, only: ({ x }) => x === TILE.x })
-      const upstream = given.open({ negative: 0.5 })
+      suite.server.requests.length = 0
+      suite.server.behave({ status, only: ({ x }) => x === TILE.x })
+      const upstream = suite.open({ negative: 0.5 })
       const before = Date.now()
       const missing = await upstream.fetch(TILE)
       assert.ok(missing.kind === 'missing' && missing.until >= before + 500 && missing.until <= Date.now() + 500)
       assert.deepEqual(await upstream.fetch(TILE), missing)
       assert.equal((await upstream.fetch({ ...TILE, x: 3 })).kind, 'tiles')
-      assert.equal(given.server.asked.length, 2)
-      given.server.behave()
+      assert.equal(suite.server.asked.length, 2)
+      suite.server.behave()
       await until(async () => (await upstream.fetch(TILE)).kind === 'tiles', { what: 'the memory to fade' })
     }
   })
@@ -119,25 +120,25 @@ describe('fetching from an upstream', () => {
     'a redirect to a file': { redirect: 'file:///etc/passwd' },
     'redirects without end': { redirect: ({ url }) => url }
   }
-  for (const [what, behaviour] of Object.entries(broken)) {
-    it(`fails for ${what}, and works again afterwards`, async () => {
-      given.server.behave({ ...behaviour, times: behaviour.redirect ? 10 : 1 })
-      const upstream = given.open()
+  for (const [name, behaviour] of Object.entries(broken)) {
+    it(`fails for ${name}, and works again afterwards`, async () => {
+      suite.server.behave({ ...behaviour, times: behaviour.redirect ? 10 : 1 })
+      const upstream = suite.open()
       await assert.rejects(upstream.fetch(TILE), { code: 'UPSTREAM_FAILED' })
-      given.server.behave()
-      assert.deepEqual(await bytesOf(upstream), await given.server.tile(5, 17, 11))
+      suite.server.behave()
+      assert.deepEqual(await bytesOf(upstream), await suite.server.tile(5, 17, 11))
     })
   }
 
   it('tells from the bytes, not from the header, what type they are and whether they are gzip', async () => {
     const jpeg = await sharp({ create: { width: 8, height: 8, channels: 3, background: '#123456' } }).jpeg().toBuffer()
-    given.server.behave({ body: jpeg, type: 'image/png' })
-    assert.equal(tilesOf(await given.open().fetch(TILE))[0].type, 'image/jpeg')
-    given.server.behave({ type: 'text/plain' })
-    assert.equal(tilesOf(await given.open().fetch(TILE))[0].type, 'image/png')
+    suite.server.behave({ body: jpeg, type: 'image/png' })
+    assert.equal(tilesOf(await suite.open().fetch(TILE))[0].type, 'image/jpeg')
+    suite.server.behave({ type: 'text/plain' })
+    assert.equal(tilesOf(await suite.open().fetch(TILE))[0].type, 'image/png')
     for (const behaviour of [{ gzip: true }, { headers: { 'content-encoding': 'gzip' } }]) {
-      given.server.behave(behaviour)
-      assert.deepEqual(await bytesOf(given.open()), await given.server.tile(5, 17, 11))
+      suite.server.behave(behaviour)
+      assert.deepEqual(await bytesOf(suite.open()), await suite.server.tile(5, 17, 11))
     }
   })
 
@@ -145,8 +146,8 @@ describe('fetching from an upstream', () => {
     const raw = Buffer.from([0x1a, 0x08, 0x78, 0x02, 0x0a, 0x01, 0x61, 0x28, 0x80, 0x20])
     const packed = gzipSync(raw)
     const fetch = async behaviour => {
-      given.server.behave(behaviour)
-      return given.open({ url: `${given.server.url}/xyz/{z}/{x}/{y}.pbf` }, { format: 'pbf' }).fetch(TILE)
+      suite.server.behave(behaviour)
+      return suite.open({ url: `${suite.server.url}/xyz/{z}/{x}/{y}.pbf` }, { format: 'pbf' }).fetch(TILE)
     }
     for (const behaviour of [{ body: raw }, { body: packed },
       { body: packed, headers: { 'content-encoding': 'gzip' } }]) {
@@ -156,80 +157,80 @@ describe('fetching from an upstream', () => {
     }
     assert.equal((await fetch({ body: '' })).kind, 'missing', 'an empty vector tile')
     assert.equal(await codeOf(fetch({ body: '<html>' })), 'UPSTREAM_FAILED')
-    assert.equal(given.server.asked.at(-1)?.headers['accept-encoding'], 'gzip')
+    assert.equal(suite.server.asked.at(-1)?.headers['accept-encoding'], 'gzip')
   })
 
   it('follows a few redirects', async () => {
-    given.server.behave(
+    suite.server.behave(
       { redirect: ({ url }) => `/xyz${url.replace('/old', '')}`, only: ({ url }) => url.startsWith('/old') }
     )
-    const upstream = given.open({ url: `${given.server.url}/old/{z}/{x}/{y}.png` })
+    const upstream = suite.open({ url: `${suite.server.url}/old/{z}/{x}/{y}.png` })
     const answer = await upstream.fetch(TILE)
-    assert.deepEqual(tilesOf(answer)[0].bytes, await given.server.tile(5, 17, 11))
+    assert.deepEqual(tilesOf(answer)[0].bytes, await suite.server.tile(5, 17, 11))
     assert.ok(answer.kind === 'tiles' && answer.origin.url.includes('/old/'), 'the next time it asks the same address')
     assert.equal(upstream.state().requests, 2)
   })
 
   it('limits the size of an answer, and its time by the timeout of the layer', async () => {
-    given.server.behave({ body: Buffer.alloc(3e6) })
-    await assert.rejects(given.open({}, {}, { limits: { maxBytes: 1e6 } }).fetch(TILE),
+    suite.server.behave({ body: Buffer.alloc(3e6) })
+    await assert.rejects(suite.open({}, {}, { limits: { maxBytes: 1e6 } }).fetch(TILE),
       { code: 'UPSTREAM_FAILED', message: /too large/ })
     const bomb = gzipSync(Buffer.alloc(80e6))
-    given.server.behave({ body: bomb, headers: { 'content-encoding': 'gzip' } })
-    await assert.rejects(given.open().fetch(TILE), { code: 'UPSTREAM_FAILED', message: /cannot be unpacked/ })
+    suite.server.behave({ body: bomb, headers: { 'content-encoding': 'gzip' } })
+    await assert.rejects(suite.open().fetch(TILE), { code: 'UPSTREAM_FAILED', message: /cannot be unpacked/ })
     for (const behaviour of [{ never: true }, { drip: 20 }]) {
-      given.server.behave(behaviour)
+      suite.server.behave(behaviour)
       const began = performance.now()
-      await assert.rejects(given.open({ timeout: 0.3 }).fetch(TILE),
+      await assert.rejects(suite.open({ timeout: 0.3 }).fetch(TILE),
         { code: 'UPSTREAM_FAILED', message: /no answer within 0\.3 s/ })
       assert.ok(performance.now() - began < 3000 * TIME_FACTOR)
     }
-    await until(() => given.server.inFlight === 0, { what: 'the connections to end' })
+    await until(() => suite.server.inFlight === 0, { what: 'the connections to end' })
   })
 
   it('reports an upstream that cannot be reached', async () => {
-    await assert.rejects(given.open({ url: 'http://127.0.0.1:1/{z}/{x}/{y}.png' }).fetch(TILE), {
+    await assert.rejects(suite.open({ url: 'http://127.0.0.1:1/{z}/{x}/{y}.png' }).fetch(TILE), {
       code: 'UPSTREAM_UNREACHABLE',
       message: /^cannot reach the upstream http:\/\/127\.0\.0\.1:1: the connection was refused$/
     })
-    await assert.rejects(given.open({ url: 'http://no-such-host.invalid/{z}/{x}/{y}.png' }).fetch(TILE),
+    await assert.rejects(suite.open({ url: 'http://no-such-host.invalid/{z}/{x}/{y}.png' }).fetch(TILE),
       { code: 'UPSTREAM_UNREACHABLE' })
   })
 
   it('stops on a signal, before and during a request', async () => {
-    given.server.behave({ never: true })
+    suite.server.behave({ never: true })
     const stop = new AbortController()
-    const fetching = given.open().fetch(TILE, { signal: stop.signal })
-    await until(() => given.server.asked.length === 1, { what: 'the request' })
+    const fetching = suite.open().fetch(TILE, { signal: stop.signal })
+    await until(() => suite.server.asked.length === 1, { what: 'the request' })
     stop.abort()
     await assert.rejects(fetching, { code: 'ABORTED' })
-    await until(() => given.server.inFlight === 0, { what: 'the connection to end' })
-    await assert.rejects(given.open().fetch(TILE, { signal: stop.signal }), { code: 'ABORTED' })
-    const closing = given.open()
+    await until(() => suite.server.inFlight === 0, { what: 'the connection to end' })
+    await assert.rejects(suite.open().fetch(TILE, { signal: stop.signal }), { code: 'ABORTED' })
+    const closing = suite.open()
     const pending = closing.fetch(TILE)
-    await until(() => given.server.asked.length === 2, { what: 'the request' })
+    await until(() => suite.server.asked.length === 2, { what: 'the request' })
     await Promise.all([assert.rejects(pending, { code: 'ABORTED' }), closing.close()])
     await assert.rejects(closing.fetch(TILE), { code: 'ABORTED' })
   })
 
   it('repeats a request once when a kept connection was closed', async () => {
-    const bytes = await given.server.tile(5, 17, 11)
-    const seen = new WeakSet()
-    const asked = []
-    // answers the first request of a connection, and ends it at the second
+    const bytes = await suite.server.tile(5, 17, 11)
+    const usedSockets = new WeakSet()
+    const paths = []
+    // answers the first request of a connection, and closes the connection at the second
     const { url, close } = await startServer((req, res) => {
-      asked.push(req.url)
-      if (req.url?.includes('never') || seen.has(req.socket)) return req.socket.destroy()
-      seen.add(req.socket)
+      paths.push(req.url)
+      if (req.url?.includes('never') || usedSockets.has(req.socket)) return req.socket.destroy()
+      usedSockets.add(req.socket)
       res.end(bytes)
     })
     try {
-      const upstream = given.open({ url: `${url}/{z}/{x}/{y}`, concurrency: 1 })
+      const upstream = suite.open({ url: `${url}/{z}/{x}/{y}`, concurrency: 1 })
       for (let time = 0; time < 4; time++) assert.deepEqual(await bytesOf(upstream), bytes)
-      assert.equal(asked.length, 7)
-      const never = given.open({ url: `${url}/never/{z}/{x}/{y}` })
+      assert.equal(paths.length, 7)
+      const never = suite.open({ url: `${url}/never/{z}/{x}/{y}` })
       await assert.rejects(never.fetch(TILE), { code: 'UPSTREAM_UNREACHABLE', message: /the connection was closed/ })
-      assert.equal(asked.length, 9)
+      assert.equal(paths.length, 9)
     } finally {
       await close()
     }
@@ -237,11 +238,11 @@ describe('fetching from an upstream', () => {
 
   it('leaves no timer that keeps a process running', async () => {
     const timers = () => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
-    await null // the timer of the test itself is set once it has begun to wait
+    await null // Mocha sets the timer of the test once the test waits
     const before = timers()
-    const upstream = given.open({ timeout: 300, rate: 100 })
+    const upstream = suite.open({ timeout: 300, rate: 100 })
     for (let x = 0; x < 3; x++) await upstream.fetch({ ...TILE, x })
-    given.server.behave({ status: 429, retryAfter: 200 })
+    suite.server.behave({ status: 429, retryAfter: 200 })
     assert.equal(await codeOf(upstream.fetch({ ...TILE, x: 4 })), 'UPSTREAM_REFUSED')
     await upstream.close()
     await until(() => timers() <= before, { what: 'the timers to go' })
@@ -265,7 +266,7 @@ describe('when tiles expire', () => {
       [{ 'cache-control': 'max-age=600', age: '100' }, 500],
       [{ 'cache-control': 'max-age=600', expires: http(later(9000)), date }, 600],
       [{ expires: http(later(9000)), date }, 9000],
-      [{ expires: http(later(9000)), date: http(later(1000)) }, 8000], // its clock is fast: the difference counts
+      [{ expires: http(later(9000)), date: http(later(1000)) }, 8000], // a fast clock: the difference counts
       [{ 'cache-control': 'public' }, 3600],
       [{}, 3600],
       [{ 'cache-control': ['max-age=600', 'public'] }, 600]
@@ -310,8 +311,8 @@ describe('the headers of an answer', () => {
   })
 
   it('ask for a pause by Retry-After, in seconds or as a date', () => {
-    const asked = ['120', ' 0 ', new Date(0).toUTCString(), 'later', undefined]
-    assert.deepEqual(asked.map(text => retryAfter({ 'retry-after': text })), [120, 0, 0, undefined, undefined])
+    const values = ['120', ' 0 ', new Date(0).toUTCString(), 'later', undefined]
+    assert.deepEqual(values.map(text => retryAfter({ 'retry-after': text })), [120, 0, 0, undefined, undefined])
     const seconds = retryAfter({ 'retry-after': new Date(Date.now() + 60000).toUTCString() })
     assert.ok(seconds >= 58 && seconds <= 60, String(seconds))
   })

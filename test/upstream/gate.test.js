@@ -1,3 +1,4 @@
+// Tests the limits of requests to an upstream: concurrency, rate, pauses and the circuit breaker.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../../core/index.js'
@@ -9,36 +10,36 @@ import { codeOf, useUpstream } from './support.js'
 const tile = x => ({ z: 8, x, y: 3 })
 const failure = () => new TilecouchError('UPSTREAM_FAILED', { url: 'http://h', why: 'it answered 500' })
 
-/** A promise and what settles it. */
-function later () {
-  const made = {}
-  made.promise = new Promise((resolve, reject) => { Object.assign(made, { resolve, reject }) })
-  return made
+/** Returns a promise with the functions that settle it. */
+function deferred () {
+  const result = {}
+  result.promise = new Promise((resolve, reject) => { Object.assign(result, { resolve, reject }) })
+  return result
 }
 
 describe('the limits of requests', () => {
-  const given = useUpstream()
+  const suite = useUpstream()
 
   it('allow the set number of requests at once, and all requests are answered', async () => {
-    const hold = later()
-    given.server.behave({ wait: hold.promise })
-    const upstream = given.open({ concurrency: 3 })
+    const hold = deferred()
+    suite.server.behave({ wait: hold.promise })
+    const upstream = suite.open({ concurrency: 3 })
     const answers = Promise.all(Array.from({ length: 20 }, (_, x) => upstream.fetch(tile(x))))
-    await until(() => given.server.inFlight === 3, { what: 'three requests' })
+    await until(() => suite.server.inFlight === 3, { what: 'three requests' })
     assert.deepEqual([upstream.state().inFlight, upstream.state().queued], [3, 17])
     hold.resolve()
     assert.ok((await answers).every(({ kind }) => kind === 'tiles'))
-    assert.equal(given.server.mostInFlight, 3)
+    assert.equal(suite.server.mostInFlight, 3)
     assert.deepEqual(upstream.state(),
-      { layer: 'osm', host: given.server.host, circuit: 'closed', inFlight: 0, queued: 0, failures: 0, requests: 20 })
+      { layer: 'osm', host: suite.server.host, circuit: 'closed', inFlight: 0, queued: 0, failures: 0, requests: 20 })
   })
 
   it('allow the set number of requests in a second, evenly, with an interval between two starts', async () => {
-    const upstream = given.open({ rate: 20, concurrency: 10 })
+    const upstream = suite.open({ rate: 20, concurrency: 10 })
     await Promise.all(Array.from({ length: 12 }, (_, x) => upstream.fetch(tile(x))))
-    const times = given.server.asked.map(({ at }) => at).sort((a, b) => a - b)
+    const times = suite.server.asked.map(({ at }) => at).sort((a, b) => a - b)
     assert.ok(times[11] - times[0] >= 11 * 50 - 60, `${times[11] - times[0]} ms for 12 requests`)
-    // whatever a busy machine does to the moments of arrival, no second sees more than it may
+    // a busy machine delays arrivals, but no interval has more requests than allowed
     for (let first = 0; first + 6 < times.length; first++) {
       assert.ok(times[first + 6] - times[first] > 150, 'never six at once')
     }
@@ -54,20 +55,20 @@ describe('the limits of requests', () => {
   })
 
   it('refuse requests at once when too many wait', async () => {
-    const hold = later()
-    given.server.behave({ wait: hold.promise })
-    const upstream = given.open({ concurrency: 2 }, {}, { limits: { queue: 5 } })
+    const hold = deferred()
+    suite.server.behave({ wait: hold.promise })
+    const upstream = suite.open({ concurrency: 2 }, {}, { limits: { queue: 5 } })
     const answers = Array.from({ length: 20 }, (_, x) => codeOf(upstream.fetch(tile(x))))
     assert.equal((await Promise.all(answers.slice(7))).filter(code => code === 'UPSTREAM_BUSY').length, 13)
     hold.resolve()
     assert.deepEqual(await Promise.all(answers.slice(0, 7)), Array(7).fill(undefined))
-    assert.equal(given.server.asked.length, 7)
+    assert.equal(suite.server.asked.length, 7)
   })
 
   it('drop requests that were cancelled while they waited, and end all when they are closed', async () => {
-    const hold = later()
-    given.server.behave({ wait: hold.promise })
-    const upstream = given.open({ concurrency: 1 })
+    const hold = deferred()
+    suite.server.behave({ wait: hold.promise })
+    const upstream = suite.open({ concurrency: 1 })
     const first = upstream.fetch(tile(0))
     const stop = new AbortController()
     const waiting = [1, 2, 3].map(x => codeOf(upstream.fetch(tile(x), { signal: stop.signal })))
@@ -77,106 +78,106 @@ describe('the limits of requests', () => {
     assert.equal(upstream.state().queued, 0)
     hold.resolve()
     await first
-    assert.equal(given.server.asked.length, 1)
-    given.server.behave({ never: true })
-    const closing = given.open({ concurrency: 1, rate: 0.5 })
-    const all = [0, 1, 2].map(x => codeOf(closing.fetch(tile(x))))
-    await until(() => given.server.asked.length === 2, { what: 'a request' })
+    assert.equal(suite.server.asked.length, 1)
+    suite.server.behave({ never: true })
+    const closing = suite.open({ concurrency: 1, rate: 0.5 })
+    const codes = [0, 1, 2].map(x => codeOf(closing.fetch(tile(x))))
+    await until(() => suite.server.asked.length === 2, { what: 'a request' })
     await closing.close()
-    assert.deepEqual(await Promise.all(all), ['ABORTED', 'ABORTED', 'ABORTED'])
+    assert.deepEqual(await Promise.all(codes), ['ABORTED', 'ABORTED', 'ABORTED'])
   })
 })
 
 describe('an upstream that limits its callers', () => {
-  const given = useUpstream()
+  const suite = useUpstream()
 
   it('gets no requests during its pause, and then the waiting requests', async () => {
-    given.server.behave({ limit: { requests: 5, per: 900, retryAfter: 1 } })
-    const upstream = given.open({ concurrency: 4 })
+    suite.server.behave({ limit: { requests: 5, per: 900, retryAfter: 1 } })
+    const upstream = suite.open({ concurrency: 4 })
     const answers = await Promise.all(Array.from({ length: 8 }, (_, x) => upstream.fetch(tile(x))))
     assert.ok(answers.every(({ kind }) => kind === 'tiles'))
-    const refused = given.server.asked.filter(({ status }) => status === 429)
-    const after = given.server.asked.filter(({ at }) => at > refused[0].at)
-    assert.ok(refused.length <= 4, `${refused.length} were in flight when it refused the first`)
-    assert.ok(after.filter(({ status }) => status === 200)
-      .every(({ at }) => at - refused[0].at > 900 || at - refused[0].at < 500))
+    const refusals = suite.server.asked.filter(({ status }) => status === 429)
+    const laterRequests = suite.server.asked.filter(({ at }) => at > refusals[0].at)
+    assert.ok(refusals.length <= 4, `${refusals.length} were in flight when it refused the first`)
+    assert.ok(laterRequests.filter(({ status }) => status === 200)
+      .every(({ at }) => at - refusals[0].at > 900 || at - refusals[0].at < 500))
     assert.equal(upstream.state().circuit, 'closed')
   })
 
   it('that asks for a long pause is reported with its length, and one that refuses three times in a row', async () => {
-    given.server.behave({ status: 429, retryAfter: 120 })
-    const upstream = given.open()
+    suite.server.behave({ status: 429, retryAfter: 120 })
+    const upstream = suite.open()
     await assert.rejects(upstream.fetch(tile(0)),
       error => error.code === 'UPSTREAM_REFUSED' && error.details.retryAfter === 120)
     await assert.rejects(upstream.fetch(tile(1)),
       error => error.code === 'UPSTREAM_BUSY' && error.details.retryAfter > 100)
-    assert.equal(given.server.asked.length, 1)
-    given.server.requests.length = 0
-    given.server.behave({ status: 429, retryAfter: 0 })
-    assert.equal(await codeOf(given.open().fetch(tile(0))), 'UPSTREAM_REFUSED')
-    assert.equal(given.server.asked.length, 3, 'asked and asked twice more')
+    assert.equal(suite.server.asked.length, 1)
+    suite.server.requests.length = 0
+    suite.server.behave({ status: 429, retryAfter: 0 })
+    assert.equal(await codeOf(suite.open().fetch(tile(0))), 'UPSTREAM_REFUSED')
+    assert.equal(suite.server.asked.length, 3, 'asked and asked twice more')
   })
 })
 
 describe('the circuit breaker', () => {
-  const given = useUpstream()
+  const suite = useUpstream()
   const limits = { failures: 3, open: 0.3, openMost: 0.5 }
 
   it('opens after failures in a row, tries once, and closes when that succeeds', async () => {
-    given.server.behave({ status: 500 })
-    const upstream = given.open({ concurrency: 1 }, {}, { limits })
+    suite.server.behave({ status: 500 })
+    const upstream = suite.open({ concurrency: 1 }, {}, { limits })
     for (let x = 0; x < 3; x++) assert.equal(await codeOf(upstream.fetch(tile(x))), 'UPSTREAM_FAILED')
     assert.deepEqual([upstream.state().circuit, upstream.state().failures], ['open', 3])
     await assert.rejects(upstream.fetch(tile(4)),
       error => error.code === 'UPSTREAM_BUSY' && error.details.retryAfter >= 1)
-    assert.equal(given.server.asked.length, 3)
+    assert.equal(suite.server.asked.length, 3)
 
-    // the try fails: open again
+    // the attempt fails: open again
     await until(async () => await codeOf(upstream.fetch(tile(5))) === 'UPSTREAM_FAILED', { what: 'a try' })
-    assert.deepEqual([upstream.state().circuit, given.server.asked.length], ['open', 4])
+    assert.deepEqual([upstream.state().circuit, suite.server.asked.length], ['open', 4])
     assert.equal(await codeOf(upstream.fetch(tile(6))), 'UPSTREAM_BUSY')
 
-    // the try goes well: closed. While it lasts nobody else is let through
-    const hold = later()
-    given.server.behave({ wait: hold.promise })
-    const before = given.server.asked.length
+    // the attempt succeeds: closed. Until it ends, every other request is refused
+    const hold = deferred()
+    suite.server.behave({ wait: hold.promise })
+    const before = suite.server.asked.length
     const tries = []
     await until(() => {
       tries.push(codeOf(upstream.fetch(tile(tries.length))))
-      return given.server.asked.length > before
+      return suite.server.asked.length > before
     }, { what: 'another try' })
     assert.equal(upstream.state().circuit, 'half-open')
     assert.equal(await codeOf(upstream.fetch(tile(200))), 'UPSTREAM_BUSY')
     hold.resolve()
     assert.equal((await Promise.all(tries)).filter(code => code === undefined).length, 1)
-    assert.deepEqual([upstream.state().circuit, upstream.state().failures, given.server.asked.length],
+    assert.deepEqual([upstream.state().circuit, upstream.state().failures, suite.server.asked.length],
       ['closed', 0, before + 1])
     assert.equal(await codeOf(upstream.fetch(tile(7))), undefined)
   })
 
   it('counts only failures in a row, not missing tiles or refusals; refuses what waits when it opens', async () => {
-    const upstream = given.open({ negative: 0 }, {}, { limits })
+    const upstream = suite.open({ negative: 0 }, {}, { limits })
     for (const status of [500, 500, 200, 500, 500, 404, 500, 500, 403, 500, 500]) {
-      given.server.behave(status === 200 ? {} : { status })
+      suite.server.behave(status === 200 ? {} : { status })
       await codeOf(upstream.fetch(tile(1)))
     }
     assert.deepEqual([upstream.state().circuit, upstream.state().failures], ['closed', 2])
-    given.server.behave({ status: 503 })
-    given.server.requests.length = 0
-    const busy = given.open({ concurrency: 1 }, {}, { limits })
+    suite.server.behave({ status: 503 })
+    suite.server.requests.length = 0
+    const busy = suite.open({ concurrency: 1 }, {}, { limits })
     const codes = await Promise.all(Array.from({ length: 10 }, (_, x) => codeOf(busy.fetch(tile(x)))))
     assert.deepEqual(codes, [...Array(3).fill('UPSTREAM_FAILED'), ...Array(7).fill('UPSTREAM_BUSY')])
-    assert.equal(given.server.asked.length, 3)
+    assert.equal(suite.server.asked.length, 3)
   })
 
   it('opens for an upstream that cannot be reached, and closes when it can be reached', async () => {
-    const upstream = given.open({}, {}, { limits })
-    await given.server.close()
+    const upstream = suite.open({}, {}, { limits })
+    await suite.server.close()
     try {
       for (let x = 0; x < 3; x++) assert.equal(await codeOf(upstream.fetch(tile(x))), 'UPSTREAM_UNREACHABLE')
       assert.equal(await codeOf(upstream.fetch(tile(0))), 'UPSTREAM_BUSY')
     } finally {
-      await given.server.start()
+      await suite.server.start()
     }
     await until(async () => await codeOf(upstream.fetch(tile(0))) === undefined, { what: 'the circuit to close' })
     assert.equal(upstream.state().circuit, 'closed')
@@ -186,7 +187,7 @@ describe('the circuit breaker', () => {
     const gate = new Limiter('http://h', { concurrency: 1, failures: 1, open: 0.05 })
     assert.equal(await codeOf(gate.run(async () => { throw failure() })), 'UPSTREAM_FAILED')
     const stop = new AbortController()
-    const began = later()
+    const began = deferred()
     let code = 'UPSTREAM_BUSY'
     const trying = until(async () => {
       code = await codeOf(gate.run(async signal => {
@@ -206,7 +207,7 @@ describe('the circuit breaker', () => {
 
   it('stays open longer each time, up to a limit, and closed for other errors, which are passed on', async () => {
     const gate = new Limiter('http://h', { concurrency: 1, failures: 1, open: 20, openMost: 70 })
-    const open = []
+    const pauses = []
     const { now } = performance
     let time = 0
     performance.now = () => time
@@ -214,13 +215,13 @@ describe('the circuit breaker', () => {
       for (let round = 0; round < 5; round++) {
         assert.equal(await codeOf(gate.run(async () => { throw failure() })), 'UPSTREAM_FAILED')
         const error = await gate.run(async () => {}).catch(thrown => thrown)
-        open.push(error.details.retryAfter)
+        pauses.push(error.details.retryAfter)
         time += error.details.retryAfter * 1000
       }
     } finally {
       performance.now = now
     }
-    assert.deepEqual(open, [20, 40, 70, 70, 70])
+    assert.deepEqual(pauses, [20, 40, 70, 70, 70])
     const closed = new Limiter('http://h', { concurrency: 1, failures: 1 })
     await assert.rejects(closed.run(async () => { throw new TypeError('x is not a function') }), TypeError)
     assert.equal(await closed.run(async () => 1), 1)
@@ -229,13 +230,13 @@ describe('the circuit breaker', () => {
 
 describe('ExpiringMap', () => {
   it('forgets expired entries, and the oldest entry when it is full', () => {
-    const recall = new ExpiringMap(3)
-    const until1 = Date.now() + 60000
-    for (const key of ['a', 'b', 'c', 'd']) recall.set(key, { until: until1 })
-    recall.set('e', { until: Date.now() - 1 })
-    assert.deepEqual(['a', 'b', 'c', 'd', 'e'].map(key => Boolean(recall.get(key))), [false, true, true, true, false])
-    recall.set('b', { until: until1 })
-    recall.set('f', { until: until1 })
-    assert.deepEqual(['b', 'c', 'd', 'f'].map(key => Boolean(recall.get(key))), [true, false, true, true])
+    const map = new ExpiringMap(3)
+    const expiry = Date.now() + 60000
+    for (const key of ['a', 'b', 'c', 'd']) map.set(key, { until: expiry })
+    map.set('e', { until: Date.now() - 1 })
+    assert.deepEqual(['a', 'b', 'c', 'd', 'e'].map(key => Boolean(map.get(key))), [false, true, true, true, false])
+    map.set('b', { until: expiry })
+    map.set('f', { until: expiry })
+    assert.deepEqual(['b', 'c', 'd', 'f'].map(key => Boolean(map.get(key))), [true, false, true, true])
   })
 })

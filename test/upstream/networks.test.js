@@ -1,4 +1,4 @@
-// Where an upstream may be: what is in an inner network is asked only where it is named.
+// Tests in which networks an upstream may be: an address in an inner network gets requests only if an option names it.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -23,11 +23,11 @@ const PUBLIC = ['1.1.1.1', '8.8.8.8', '100.63.255.255', '100.128.0.0', '172.15.0
 
 const allows = (open, address, host = address, port = 80) => new Networks(open).allows(address, host, port)
 
-/** An upstream by a name that means what a list says, one after the other. */
-const meaning = answers => (host, { all }, callback) => {
-  const found = (answers.length > 1 ? answers.shift() : answers[0])
+/** A DNS lookup that answers with these lists of addresses, one after the other. */
+const lookupOf = answers => (host, { all }, callback) => {
+  const addresses = (answers.length > 1 ? answers.shift() : answers[0])
     .map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
-  all ? callback(null, found) : callback(null, found[0].address, found[0].family)
+  all ? callback(null, addresses) : callback(null, addresses[0].address, addresses[0].family)
 }
 
 describe('the networks of upstreams', () => {
@@ -35,7 +35,7 @@ describe('the networks of upstreams', () => {
     for (const address of INNER) assert.equal(allows([], address), false, address)
     for (const address of PUBLIC) assert.equal(allows([], address), true, address)
     for (const address of [...INNER, ...PUBLIC]) assert.equal(allows(['*'], address), true, address)
-    for (const { address } of Object.values(networkInterfaces()).flatMap(all => all ?? [])) {
+    for (const { address } of Object.values(networkInterfaces()).flatMap(addresses => addresses ?? [])) {
       assert.equal(allows([], address), false, address)
     }
   })
@@ -68,10 +68,10 @@ describe('the networks of upstreams', () => {
 })
 
 describe('an upstream in an inner network', () => {
-  const given = useUpstream()
-  const port = () => given.server.host.split(':')[1]
-  const at = host => `http://${host}:${port()}/xyz/{z}/{x}/{y}.png`
-  const refused = {
+  const suite = useUpstream()
+  const port = () => suite.server.host.split(':')[1]
+  const urlOf = host => `http://${host}:${port()}/xyz/{z}/{x}/{y}.png`
+  const refusal = {
     code: 'UPSTREAM_ADDRESS', message: /^the upstream http:\/\/\S+ leads to \S.* private network$/,
     advice: /upstream-networks/
   }
@@ -79,16 +79,16 @@ describe('an upstream in an inner network', () => {
   it('gets no requests, in any notation of its address, unless its name or address is listed', async () => {
     for (const host of ['127.0.0.1', '127.1', '0x7f000001', '2130706433', '0177.0.0.1',
       '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '0.0.0.0', '[::1]', '[::]', 'localhost', '127.0.0.1.', '１２７.0.0.1']) {
-      await assert.rejects(given.open({ url: at(host) }, {}, { networks: [] }).fetch(TILE), refused, host)
+      await assert.rejects(suite.open({ url: urlOf(host) }, {}, { networks: [] }).fetch(TILE), refusal, host)
     }
-    assert.deepEqual(given.server.requests, [])
-    const upstream = given.open({}, {}, { networks: [] })
+    assert.deepEqual(suite.server.requests, [])
+    const upstream = suite.open({}, {}, { networks: [] })
     for (let x = 0; x < 5; x++) assert.equal(await codeOf(upstream.fetch({ ...TILE, x })), 'UPSTREAM_ADDRESS')
     assert.equal(await codeOf(upstream.fetch(TILE)), 'UPSTREAM_BUSY')
-    for (const networks of [['*'], LOOPBACK, ['127.0.0.1'], [given.server.host], ['localhost'],
+    for (const networks of [['*'], LOOPBACK, ['127.0.0.1'], [suite.server.host], ['localhost'],
       [`localhost:${port()}`]]) {
       const host = /localhost/.test(networks[0]) ? 'localhost' : '127.0.0.1'
-      assert.equal((await given.open({ url: at(host) }, {}, { networks }).fetch(TILE)).kind, 'tiles', networks[0])
+      assert.equal((await suite.open({ url: urlOf(host) }, {}, { networks }).fetch(TILE)).kind, 'tiles', networks[0])
     }
   })
 
@@ -96,11 +96,11 @@ describe('an upstream in an inner network', () => {
     let reached = 0
     const silent = createServer(socket => { reached++; socket.destroy() })
     await new Promise(resolve => { silent.listen(0, '127.0.0.1', () => resolve(undefined)) })
-    const other = silent.address().port
+    const otherPort = silent.address().port
     try {
       for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', 'me:secret@127.0.0.1']) {
-        given.server.behave({ redirect: `http://${host}:${other}/` })
-        await assert.rejects(given.open({}, {}, { networks: [given.server.host] }).fetch(TILE), refused, host)
+        suite.server.behave({ redirect: `http://${host}:${otherPort}/` })
+        await assert.rejects(suite.open({}, {}, { networks: [suite.server.host] }).fetch(TILE), refusal, host)
       }
       assert.equal(reached, 0)
     } finally {
@@ -109,25 +109,25 @@ describe('an upstream in an inner network', () => {
   })
 
   it('is not reached by a name whose addresses are private or become private', async () => {
-    const named = (answers, open = []) => new Networks(open, { lookup: meaning(answers) })
-    await assert.rejects(given.open({ url: at('rebind.example') }, {}, { networks: named([['127.0.0.1']]) })
-      .fetch(TILE), { ...refused, message: /leads to rebind\.example \(127\.0\.0\.1:\d+\)/ })
+    const dns = (answers, open = []) => new Networks(open, { lookup: lookupOf(answers) })
+    await assert.rejects(suite.open({ url: urlOf('rebind.example') }, {}, { networks: dns([['127.0.0.1']]) })
+      .fetch(TILE), { ...refusal, message: /leads to rebind\.example \(127\.0\.0\.1:\d+\)/ })
     for (const answers of [[['::1', '127.0.0.1']], [['127.0.0.1', '10.0.0.1']], [['::ffff:127.0.0.1']]]) {
-      await assert.rejects(given.open({ url: at('rebind.example') }, {}, { networks: named(answers) }).fetch(TILE),
-        refused)
+      await assert.rejects(suite.open({ url: urlOf('rebind.example') }, {}, { networks: dns(answers) }).fetch(TILE),
+        refusal)
     }
-    assert.deepEqual(given.server.requests, [])
-    // of several addresses those that may be asked are
+    assert.deepEqual(suite.server.requests, [])
+    // of several addresses, only those that are allowed get requests
     assert.equal(
-      (await given.open({ url: at('both.example') }, {},
-        { networks: named([['10.0.0.1', '127.0.0.1']], ['127.0.0.1']) }).fetch(TILE)).kind, 'tiles'
+      (await suite.open({ url: urlOf('both.example') }, {},
+        { networks: dns([['10.0.0.1', '127.0.0.1']], ['127.0.0.1']) }).fetch(TILE)).kind, 'tiles'
     )
-    // each connection looks for itself: the first is let go, and the name then means another address
-    const turning =
-      given.open({ url: at('rebind.example') }, {}, { networks: named([['127.0.0.1'], ['10.0.0.1']], ['127.0.0.1']) })
-    given.server.behave({ headers: { connection: 'close' } })
-    assert.equal((await turning.fetch(TILE)).kind, 'tiles')
-    await assert.rejects(turning.fetch({ ...TILE, x: 3 }), refused)
+    // each connection looks up the name: after the first one is closed, the name has another address
+    const changing =
+      suite.open({ url: urlOf('rebind.example') }, {}, { networks: dns([['127.0.0.1'], ['10.0.0.1']], ['127.0.0.1']) })
+    suite.server.behave({ headers: { connection: 'close' } })
+    assert.equal((await changing.fetch(TILE)).kind, 'tiles')
+    await assert.rejects(changing.fetch({ ...TILE, x: 3 }), refusal)
   })
 
   it('is not reached through a proxy of the environment, which is ignored', async () => {
@@ -135,8 +135,8 @@ describe('an upstream in an inner network', () => {
     const before = names.map(name => process.env[name])
     try {
       for (const name of names) process.env[name] = name === 'NODE_USE_ENV_PROXY' ? '1' : 'http://127.0.0.1:1'
-      assert.equal((await given.open().fetch(TILE)).kind, 'tiles')
-      await assert.rejects(given.open({}, {}, { networks: [] }).fetch(TILE), refused)
+      assert.equal((await suite.open().fetch(TILE)).kind, 'tiles')
+      await assert.rejects(suite.open({}, {}, { networks: [] }).fetch(TILE), refusal)
     } finally {
       names.forEach((name, index) => before[index] === undefined
         ? delete process.env[name] : process.env[name] = before[index])

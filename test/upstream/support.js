@@ -1,15 +1,15 @@
-// What the tests of upstreams share: a server for each suite, and upstreams of it that are closed after each test.
+// Shared by the tests of upstreams: a server for each suite, and upstreams that are closed after each test.
 import assert from 'node:assert/strict'
 import { openUpstream } from '../../loader/load/upstream/index.js'
 import { LOOPBACK, startUpstream } from '../support/upstream-server.js'
 
 /**
- * A server for the suite, well again before each test, and upstreams of it.
+ * Starts a server for the suite, resets it before each test, and opens upstreams that use it.
  * @param {Parameters<typeof startUpstream>[0]} [options]
  */
 export function useUpstream (options) {
-  const given = { open }
-  const opened = []
+  const suite = { open }
+  const upstreams = []
 
   /**
    * @param {Record<string, any>} [settings]
@@ -17,7 +17,7 @@ export function useUpstream (options) {
    * @param {import('../../loader/load/upstream/index.js').UpstreamOptions} [more]
    */
   function open (settings = {}, layer = {}, more = {}) {
-    const { url } = given.server
+    const { url } = suite.server
     const addresses = {
       xyz: `${url}/xyz/{z}/{x}/{y}.png`, tms: `${url}/tms/{z}/{x}/{y}.png`,
       wms: `${url}/wms`, wmts: `${url}/wmts/{Layer}/{Style}/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.png`
@@ -29,20 +29,20 @@ export function useUpstream (options) {
         url: addresses[type], ...(type === 'wms' || type === 'wmts' ? { layers: 'map' } : {}), timeout: 5, ...settings
       }
     }, { networks: LOOPBACK, ...more })
-    opened.push(upstream)
+    upstreams.push(upstream)
     return upstream
   }
 
-  before(async () => { given.server = await startUpstream(options) })
+  before(async () => { suite.server = await startUpstream(options) })
   beforeEach(() => {
-    given.server.behave()
-    given.server.requests.length = 0
-    given.server.epoch = 0
-    given.server.mostInFlight = 0
+    suite.server.behave()
+    suite.server.requests.length = 0
+    suite.server.epoch = 0
+    suite.server.mostInFlight = 0
   })
-  afterEach(() => Promise.all(opened.splice(0).map(upstream => upstream.close())))
-  after(() => given.server.close())
-  return given
+  afterEach(() => Promise.all(upstreams.splice(0).map(upstream => upstream.close())))
+  after(() => suite.server.close())
+  return suite
 }
 
 /** The code of the error a promise rejects with; anything that is not from the catalogue fails the test. */

@@ -1,3 +1,4 @@
+// Tests checks of MBTiles files and PMTiles archives: sound ones, and ones with each kind of damage.
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -21,7 +22,7 @@ describe('verify of an MBTiles file', () => {
   const folder = useFolder()
   const file = () => path.join(folder.dir, 'city.mbtiles')
 
-  /** Eight by eight tiles of zoom 3, then whatever is done to them. */
+  /** Writes four by four tiles of zoom 3, then applies a change. */
   async function make ({ change = () => {}, metadata = METADATA, schema = PLAIN, bytes = tile } = {}) {
     const tiles = []
     for (let x = 0; x < 4; x++) for (let y = 0; y < 4; y++) tiles.push({ x, y, data: await bytes(x * 8 + y) })
@@ -43,7 +44,7 @@ describe('verify of an MBTiles file', () => {
     return file()
   }
 
-  /** Changes a file that was made. */
+  /** Changes the file that `make` wrote. */
   const edit = async change => {
     const db = new Database(file())
     await change(db)
@@ -56,13 +57,13 @@ describe('verify of an MBTiles file', () => {
     const metadata =
       { ...METADATA, format: 'pbf', json: JSON.stringify({ vector_layers: [{ id: 'water', fields: {} }] }) }
     for (const how of [{ schema: DEDUPLICATED }, { metadata, bytes: vectorTile }, { metadata, bytes: rawVectorTile }]) {
-      writeFileSync(file(), '') // begins anew
+      writeFileSync(file(), '') // empties the file
       const other = await findings(await make(how))
       assert.deepEqual([other.said, other.summary.tiles], [[], 16])
     }
   })
 
-  // values in a list: libsql takes bytes that come alone for names of parameters
+  // values in a list: libsql takes a single Buffer for named parameters
   const run = (sql, ...values) => db => db.prepare(sql).run(values)
   const update = (set, ...values) => run(`UPDATE tiles SET ${set} WHERE tile_column = 1 AND tile_row = 5`, ...values)
   const damage = {
@@ -87,8 +88,8 @@ describe('verify of an MBTiles file', () => {
     'a metadata zoom that is no number': [run("UPDATE metadata SET value = 'deep' WHERE name = 'maxzoom'"),
       ['bad-metadata metadata']]
   }
-  for (const [what, [change, expected]] of Object.entries(damage)) {
-    it(`finds ${what}, and nothing else`, async () => {
+  for (const [name, [change, expected]] of Object.entries(damage)) {
+    it(`finds ${name}, and nothing else`, async () => {
       await make()
       await edit(change)
       assert.deepEqual((await findings(file())).said, expected)
@@ -96,23 +97,23 @@ describe('verify of an MBTiles file', () => {
   }
 
   it('treats a row without data as a gone tile if the file is a diff', async () => {
-    const made =
+    const target =
       await make({ metadata: { ...METADATA, agg_tiles_hash_after_apply: 'x' }, change: update('tile_data = NULL') })
-    const { said, summary } = await findings(made)
+    const { said, summary } = await findings(target)
     assert.deepEqual([said, summary.tiles, summary.checked.gone], [[], 15, 1])
   })
 
   it('checks only the given area and zooms', async () => {
-    const made = await make({ change: update('tile_data = NULL') })
-    const { said, summary } = await findings(made, { area: parseArea({ bbox: [-180, 50, -136, 80] }) })
+    const target = await make({ change: update('tile_data = NULL') })
+    const { said, summary } = await findings(target, { area: parseArea({ bbox: [-180, 50, -136, 80] }) })
     assert.deepEqual([said, summary.tiles > 0 && summary.tiles < 8], [[], true])
-    assert.deepEqual((await findings(made, { zooms: { min: 4, max: 5 } })).said, ['no-tiles ' + made])
+    assert.deepEqual((await findings(target, { zooms: { min: 4, max: 5 } })).said, ['no-tiles ' + target])
   })
 
   it('counts rows from the north with --scheme xyz, and stops with ABORTED when its signal aborts', async () => {
-    const made = await make({ metadata: { ...METADATA, bounds: '-180,0,0,85' } })
-    assert.deepEqual((await findings(made)).said, [])
-    assert.equal((await findings(made, { scheme: 'xyz' })).summary.kinds['outside-bounds'], 16)
+    const target = await make({ metadata: { ...METADATA, bounds: '-180,0,0,85' } })
+    assert.deepEqual((await findings(target)).said, [])
+    assert.equal((await findings(target, { scheme: 'xyz' })).summary.kinds['outside-bounds'], 16)
     const stop = new AbortController()
     const stopped = findings(file(), { signal: stop.signal })
     stop.abort()
@@ -149,9 +150,9 @@ describe('verify of a PMTiles archive', () => {
     for (let y = 0; y < 2; y++) for (let x = 0; x < 2; x++) tiles[`1/${x}/${y}`] = await tile(50 + x * 2 + y)
   })
 
-  const check = (what, options) => {
+  const check = (spec, options) => {
     folder.write({
-      'a.pmtiles': Buffer.isBuffer(what) ? what : writeArchive({ tiles, ...what, header: { ...MAP, ...what.header } })
+      'a.pmtiles': Buffer.isBuffer(spec) ? spec : writeArchive({ tiles, ...spec, header: { ...MAP, ...spec.header } })
     })
     return findings(path.join(folder.dir, 'a.pmtiles'), options)
   }
@@ -160,40 +161,40 @@ describe('verify of a PMTiles archive', () => {
   it('finds nothing in a sound archive, with leaf directories or without compression', async () => {
     const { said, summary } = await check({})
     assert.deepEqual([said, summary.kind, summary.tiles, summary.checked.decoded], [[], 'pmtiles', 20, 20])
-    for (const what of [{ leaf: 3 }, { pack: bytes => bytes }, { leaf: 5, pack: bytes => bytes }]) {
-      const other = await check(what)
+    for (const archive of [{ leaf: 3 }, { pack: bytes => bytes }, { leaf: 5, pack: bytes => bytes }]) {
+      const other = await check(archive)
       assert.deepEqual([other.said, other.summary.tiles], [[], 20])
     }
   })
 
   it('finds nothing in vector tiles, with or without gzip, whatever the header states', async () => {
     for (const [make, tilePacking] of [[vectorTile, 2], [rawVectorTile, 1]]) {
-      const made = Object.fromEntries(Object.keys(tiles).map((name, seed) => [name, make(seed)]))
+      const vectorTiles = Object.fromEntries(Object.keys(tiles).map((name, seed) => [name, make(seed)]))
       const { said, summary } =
-        await check({ tiles: made, metadata: { vector_layers: [] }, header: { type: 1, tilePacking } })
+        await check({ tiles: vectorTiles, metadata: { vector_layers: [] }, header: { type: 1, tilePacking } })
       assert.deepEqual([said, summary.checked.decoded], [[], 20])
     }
-    const given = { '1/0/0': vectorTile(1), '1/0/1': rawVectorTile(2), '1/1/0': rawVectorTile(3) }
+    const mixedTiles = { '1/0/0': vectorTile(1), '1/0/1': rawVectorTile(2), '1/1/0': rawVectorTile(3) }
     for (const tilePacking of [1, 2]) {
-      const { said, summary } = await check({ tiles: given, header: { type: 1, tilePacking } })
+      const { said, summary } = await check({ tiles: mixedTiles, header: { type: 1, tilePacking } })
       assert.deepEqual([said, summary.checked.decoded], [[], 3])
     }
   })
 
   it('finds nothing in an archive that is not clustered', async () => {
     const { entries, data } = layOut(tiles)
-    // contents from the last to the first
+    // writes the contents from the last to the first
     let end = data.length
-    const moved = new Map()
+    const newOffsets = new Map()
     const chunks = []
-    let at = 0
+    let position = 0
     for (const offset of [...new Set(entries.map(entry => entry.offset))].sort((a, b) => b - a)) {
       chunks.push(data.subarray(offset, end))
-      moved.set(offset, at)
-      at += end - offset
+      newOffsets.set(offset, position)
+      position += end - offset
       end = offset
     }
-    const root = gzipSync(directory(entries.map(entry => ({ ...entry, offset: moved.get(entry.offset) }))))
+    const root = gzipSync(directory(entries.map(entry => ({ ...entry, offset: newOffsets.get(entry.offset) }))))
     const scattered = { root, data: Buffer.concat(chunks) }
     const { said, summary } = await check({ ...scattered, header: { clustered: 0 } })
     assert.deepEqual([said, summary.tiles], [[], 20])
@@ -215,15 +216,15 @@ describe('verify of a PMTiles archive', () => {
     'a root directory of no bytes': [{ rootLength: 0 }, ['no-tiles']],
     'no metadata': [{ metadataLength: 0 }, ['bad-metadata metadata']]
   }
-  for (const [what, [header, expected]] of Object.entries(HEADER_FAULTS)) {
-    it(`finds ${what}, and nothing else`, async () => {
+  for (const [name, [header, expected]] of Object.entries(HEADER_FAULTS)) {
+    it(`finds ${name}, and nothing else`, async () => {
       const { found } = await check({ header })
-      const said = found.map(({ code, where }) => expected.includes(code) ? code : `${code} ${where}`)
-      assert.deepEqual([...new Set(said)].sort(), expected)
+      const kinds = found.map(({ code, where }) => expected.includes(code) ? code : `${code} ${where}`)
+      assert.deepEqual([...new Set(kinds)].sort(), expected)
     })
   }
 
-  /** Directories as they should not be, made by hand: columns of steps, runs, lengths and offsets. */
+  /** Makes an invalid directory from columns of steps, runs, lengths and offsets. */
   const columns = (...lists) => gzipSync(Buffer.concat([varint(lists[0].length), ...lists.flat().map(varint)]))
   const LENGTH = 300
   const DIRECTORY_FAULTS = {
@@ -245,8 +246,8 @@ describe('verify of a PMTiles archive', () => {
     'a run longer than the world': [columns([5], [2 ** 53], [9], [1]), 'damaged-file'],
     'a missing leaf directory': [columns([5], [0], [9], [1]), 'bad-structure']
   }
-  for (const [what, [root, code]] of Object.entries(DIRECTORY_FAULTS)) {
-    it(`finds ${what}`, async () => {
+  for (const [name, [root, code]] of Object.entries(DIRECTORY_FAULTS)) {
+    it(`finds ${name}`, async () => {
       const { summary } = await check(
         { root, data: Buffer.alloc(LENGTH, 1), header: { addressed: 0, entries: 0, contents: 0, maxzoom: 30 } }
       )
@@ -273,7 +274,7 @@ describe('verify of a PMTiles archive', () => {
     const started = performance.now()
     const { summary } = await check({ pack: plain, root: loop, leaves: leaf, header: { packing: 1 } })
     assert.ok(summary.kinds['bad-structure'] > 0)
-    // each leaf of many points to all of them
+    // each of many leaves points to all of them
     const many = directory(
       Array.from({ length: 1000 }, (_, index) => ({ id: index + 1, run: 0, length: 4000, offset: index })))
     await check({ pack: plain, root: many, leaves: Buffer.alloc(5e6, many), header: { packing: 1 } })
@@ -281,9 +282,9 @@ describe('verify of a PMTiles archive', () => {
   })
 
   it('finds damaged tiles, and continues with the others; finds that an archive was cut off anywhere', async () => {
-    const given =
+    const damagedTiles =
       { ...tiles, '2/1/1': await undecodable(1), '2/0/3': Buffer.from('<html>'), '1/0/0': await image('jpeg') }
-    assert.deepEqual((await check({ tiles: given })).said,
+    assert.deepEqual((await check({ tiles: damagedTiles })).said,
       ['mixed-formats 1/0/0', 'undecodable-tile 2/1/1', 'unknown-format 2/0/3'])
     const bytes = whole()
     for (const length of [0, 50, 126, 127, 200, bytes.length - 5000, bytes.length - 1]) {
@@ -295,30 +296,30 @@ describe('verify of a PMTiles archive', () => {
   it('finds metadata that are no JSON object, and refuses MapLibre tiles', async () => {
     assert.match((await check({ header: { type: 6 } })).found[0].why ?? '', /MapLibre tiles/)
     const bytes = whole()
-    const bad = async metadata => (await check({ metadata })).said
-    assert.deepEqual(await bad([1]), ['bad-metadata metadata'])
-    assert.deepEqual(await bad(null), ['bad-metadata metadata'])
+    const findingsFor = async metadata => (await check({ metadata })).said
+    assert.deepEqual(await findingsFor([1]), ['bad-metadata metadata'])
+    assert.deepEqual(await findingsFor(null), ['bad-metadata metadata'])
     bytes[Number(bytes.readBigUInt64LE(24)) + 12] ^= 0xff
     assert.deepEqual((await check(bytes)).said, ['bad-metadata metadata'])
   })
 
   it('checks only the given area and zooms', async () => {
-    const given = { ...tiles, '2/3/3': Buffer.from('<html>') }
-    assert.deepEqual((await check({ tiles: given }, { zooms: { min: 1, max: 1 } })).summary.tiles, 4)
+    const otherTiles = { ...tiles, '2/3/3': Buffer.from('<html>') }
+    assert.deepEqual((await check({ tiles: otherTiles }, { zooms: { min: 1, max: 1 } })).summary.tiles, 4)
     const { said, summary } =
-      await check({ tiles: given }, { area: parseArea({ bbox: [-170, 10, -100, 60] }), zooms: { min: 2, max: 2 } })
+      await check({ tiles: otherTiles }, { area: parseArea({ bbox: [-170, 10, -100, 60] }), zooms: { min: 2, max: 2 } })
     assert.deepEqual([said, summary.tiles], [[], 1])
   })
 
   it('asks for an area if a run has a thousand million tiles, and checks that area', async () => {
     const root =
       gzipSync(directory([{ id: (4 ** 16 - 1) / 3 + 5e8, run: 1e9, length: tiles['2/0/0'].length, offset: 0 }]))
-    const made = { root, data: tiles['2/0/0'], header: {
+    const archive = { root, data: tiles['2/0/0'], header: {
       addressed: 0, entries: 0, contents: 0, minzoom: 16, maxzoom: 16, center: [0, 0, 16], bounds: [-180, -86, 180, 86]
     } }
-    const { found } = await check(made)
+    const { found } = await check(archive)
     assert.match(found[0].why ?? '', /more than \d+ tiles: say which/)
-    const { summary } = await check(made, { area: parseArea({ bbox: [-170, 10, -169, 11] }) })
+    const { summary } = await check(archive, { area: parseArea({ bbox: [-170, 10, -169, 11] }) })
     assert.deepEqual([summary.faults, summary.tiles > 0], [0, true])
   })
 })

@@ -1,3 +1,4 @@
+// Tests decoding of images and vector tiles, with damaged, oversized and random bytes.
 import assert from 'node:assert/strict'
 import { crc32, gzipSync } from 'node:zlib'
 import { TIME_FACTOR } from '../../bench/wait.js'
@@ -14,8 +15,8 @@ import { encodeTile } from '../support/vector-tile.js'
 
 const codes = ({ problems }) => problems.map(([code]) => code)
 
-/** A PNG that claims to be so large. */
-async function claiming (width, height) {
+/** A PNG whose header claims this size. */
+async function pngOfSize (width, height) {
   const png = Buffer.from(await tile(1))
   png.writeUInt32BE(width, 16)
   png.writeUInt32BE(height, 20)
@@ -34,10 +35,10 @@ describe('decoding a tile', () => {
   it('finds JPEG, AVIF and WebP files whose pixels end early', async () => {
     for (const format of ['jpeg', 'avif']) {
       const bytes = await image(format)
-      // the second half of the pixels becomes zeros: every length and end mark stays where it was
-      const from = bytes.length >> 1
+      // the second half of the pixels becomes zeros: every length and end mark stays in place
+      const half = bytes.length >> 1
       const holed =
-        Buffer.concat([bytes.subarray(0, from), Buffer.alloc(bytes.length - from - 40), bytes.subarray(-40)])
+        Buffer.concat([bytes.subarray(0, half), Buffer.alloc(bytes.length - half - 40), bytes.subarray(-40)])
       assert.deepEqual(codes(await examine(holed)), ['undecodable-tile'], format)
     }
     const webp = Buffer.from((await image('webp')).subarray(0, 2000))
@@ -51,8 +52,8 @@ describe('decoding a tile', () => {
     assert.deepEqual(codes(await examine(bytes)), ['undecodable-tile'])
     assert.deepEqual(codes(await examine(bytes, { decode: false })), [], 'it takes decoding')
     const png = await tile(5)
-    const at = png.indexOf('IDAT')
-    for (let byte = at + 4; byte < at + 4 + png.readUInt32BE(at - 4); byte += 7) {
+    const start = png.indexOf('IDAT')
+    for (let byte = start + 4; byte < start + 4 + png.readUInt32BE(start - 4); byte += 7) {
       assert.deepEqual(codes(await examine(flipped(png, byte))), ['undecodable-tile'], `${byte}`)
     }
   })
@@ -74,7 +75,7 @@ describe('decoding a tile', () => {
 
   it('names far too large tiles, without unpacking them, unless the layer states their size', async () => {
     const before = process.memoryUsage().rss
-    assert.deepEqual(codes(await examine(await claiming(60000, 60000))), ['oversized-tile'])
+    assert.deepEqual(codes(await examine(await pngOfSize(60000, 60000))), ['oversized-tile'])
     assert.deepEqual(codes(await examine(gzipSync(Buffer.alloc(70e6, 0x1a)))), ['oversized-tile'])
     assert.deepEqual(codes(await examine(Buffer.alloc(65e6, 1))), ['oversized-tile'])
     assert.ok(process.memoryUsage().rss - before < 400e6)
@@ -87,30 +88,30 @@ describe('decoding a tile', () => {
     const bomb = gzipSync(Buffer.alloc(30e6))
     collectGarbage()
     const before = process.memoryUsage().arrayBuffers
-    let most = 0
+    let peak = 0
     await Promise.all(Array.from({ length: 12 }, async () => {
       await unpack(bomb)
-      collectGarbage() // what is left is in use
-      most = Math.max(most, process.memoryUsage().arrayBuffers - before)
+      collectGarbage() // the remaining buffers are in use
+      peak = Math.max(peak, process.memoryUsage().arrayBuffers - before)
     }))
-    assert.ok(most < 150e6, `${Math.round(most / 1e6)} MB`)
+    assert.ok(peak < 150e6, `${Math.round(peak / 1e6)} MB`)
   })
 })
 
-/** A tile of one layer: its head, then what is given. */
+/** A vector tile with one layer that has these parts. */
 const layer = (...parts) => field(3, Buffer.concat([varintField(15, 2), field(1, 'water'), ...parts]))
 const feature = (type, ...geometry) => field(2, Buffer.concat([varintField(3, type), field(4, packed(...geometry))]))
 const [move, line, close] = [[1 | 1 << 3], [2 | 2 << 3], [7 | 1 << 3]]
 const polygon = [...move, 2, 2, ...line, 4, 0, 0, 4, ...close]
 
-const sound = bytes => assert.deepEqual(checkVectorTile(bytes), { layers: 1, features: 1, odd: [] })
+const assertSound = bytes => assert.deepEqual(checkVectorTile(bytes), { layers: 1, features: 1, odd: [] })
 
 describe('a vector tile', () => {
   it('is sound with points, lines, polygons, and several of them', () => {
-    sound(rawVectorTile())
-    sound(layer(feature(1, 1 | 2 << 3, 5, 5, 7, 7)))
-    sound(layer(feature(2, ...move, 2, 2, ...line, 4, 0, 0, 4, ...move, 2, 2, ...line, 4, 0, 0, 4)))
-    sound(layer(feature(3, ...polygon, ...polygon)))
+    assertSound(rawVectorTile())
+    assertSound(layer(feature(1, 1 | 2 << 3, 5, 5, 7, 7)))
+    assertSound(layer(feature(2, ...move, 2, 2, ...line, 4, 0, 0, 4, ...move, 2, 2, ...line, 4, 0, 0, 4)))
+    assertSound(layer(feature(3, ...polygon, ...polygon)))
     assert.deepEqual(checkVectorTile(Buffer.alloc(0)), { layers: 0, features: 0, odd: [] }, 'of the open sea')
   })
 
@@ -118,9 +119,9 @@ describe('a vector tile', () => {
     const values = [field(1, 'text'), Buffer.concat([varint(2 << 3 | 5), Buffer.alloc(4)]),
       Buffer.concat([varint(3 << 3 | 1), Buffer.alloc(8)]), ...[4, 5, 6, 7].map(number => varintField(number, 1))]
     const foreign = [field(99, 'mine'), Buffer.concat([varint(98 << 3 | 1), Buffer.alloc(8)])]
-    sound(layer(...values.map(value => field(4, value)), field(3, 'key'), ...foreign,
+    assertSound(layer(...values.map(value => field(4, value)), field(3, 'key'), ...foreign,
       field(2, Buffer.concat([field(2, packed(0, 6)), varintField(3, 1), field(4, packed(9, 0, 0))]))))
-    sound(layer(field(2, Buffer.concat([field(2, packed(0, 0)), varintField(3, 1), field(4, packed(9, 0, 0))])),
+    assertSound(layer(field(2, Buffer.concat([field(2, packed(0, 0)), varintField(3, 1), field(4, packed(9, 0, 0))])),
       field(3, 'a'), field(4, field(1, 'b'))))
   })
 
@@ -128,9 +129,9 @@ describe('a vector tile', () => {
     const properties = { name: 'a', wet: true, deep: -7, wide: 1.5 }
     const features = [{ id: 1, type: 'Point', lines: [[[1, 1]]], properties }]
     for (const other of [false, true]) {
-      const found = readSourceLayers(encodeTile({ water: features, land: [] }, { other }))
-      assert.deepEqual([...found.keys()].sort(), ['land', 'water'])
-      assert.deepEqual(Object.fromEntries(found.get('water') ?? []),
+      const sourceLayers = readSourceLayers(encodeTile({ water: features, land: [] }, { other }))
+      assert.deepEqual([...sourceLayers.keys()].sort(), ['land', 'water'])
+      assert.deepEqual(Object.fromEntries(sourceLayers.get('water') ?? []),
         { name: 'String', wet: 'Boolean', deep: 'Number', wide: 'Number' })
     }
     const unused = layer(field(3, 'unused'), field(4, field(1, 'b')), feature(1, 9, 0, 0))
@@ -159,8 +160,8 @@ describe('a vector tile', () => {
     'a geometry is cut off': [layer(feature(1, 9, 0)), /geometry is cut off/],
     'a geometry claims a billion points': [layer(feature(1, 1 + 1e9 * 8, 0, 0)), /geometry is cut off/]
   }
-  for (const [what, [bytes, why]] of Object.entries(damage)) {
-    it(`cannot be decoded when ${what}`, () => assert.match(checkVectorTile(bytes).damage ?? '', why))
+  for (const [name, [bytes, why]] of Object.entries(damage)) {
+    it(`cannot be decoded when ${name}`, () => assert.match(checkVectorTile(bytes).damage ?? '', why))
   }
 
   const odd = {
@@ -173,20 +174,20 @@ describe('a vector tile', () => {
     'a point with lines': [layer(feature(1, ...move, 2, 2, ...line, 4, 0, 0, 4)), /order/],
     'a value without a type': [layer(field(4, '')), /value of 0 kinds/]
   }
-  for (const [what, [bytes, why]] of Object.entries(odd)) {
-    it(`is decoded, but breaks a rule: ${what}`, () => {
-      const found = checkVectorTile(bytes)
-      assert.equal(found.damage, undefined)
-      assert.match(found.odd.join(), why)
+  for (const [name, [bytes, why]] of Object.entries(odd)) {
+    it(`is decoded, but breaks a rule: ${name}`, () => {
+      const result = checkVectorTile(bytes)
+      assert.equal(result.damage, undefined)
+      assert.match(result.odd.join(), why)
     })
   }
 
   it('is checked without an exception even if its bytes are random, with at most ten remarks', () => {
     const next = seeded(7)
-    const good = Buffer.concat(Array.from({ length: 20 }, (_, seed) => rawVectorTile(seed)))
+    const tiles = Buffer.concat(Array.from({ length: 20 }, (_, seed) => rawVectorTile(seed)))
     let damaged = 0
     for (let round = 0; round < 3000; round++) {
-      const bytes = Buffer.from(good.subarray(0, round % 2 ? undefined : Math.floor(next() * good.length)))
+      const bytes = Buffer.from(tiles.subarray(0, round % 2 ? undefined : Math.floor(next() * tiles.length)))
       for (let change = 0; change < 1 + next() * 4 && bytes.length; change++) {
         bytes[Math.floor(next() * bytes.length)] = next() * 256
       }

@@ -1,3 +1,4 @@
+// Tests that each kind of finding is in the source, in docs/checking.md and in a test, and how a report counts them.
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -7,9 +8,9 @@ import { faults } from '../../loader/check/files/faults.js'
 import { Report, reportDefaults } from '../../loader/check/files/report.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-/** Texts of files of a folder. @param {string} folder @param {(name: string) => boolean} isMeant */
-const textsOf = (folder, isMeant) => readdirSync(path.join(root, folder), { recursive: true })
-  .map(String).filter(isMeant).map(name => readFileSync(path.join(root, folder, name), 'utf8'))
+/** Reads files of a folder. @param {string} folder @param {(name: string) => boolean} isIncluded */
+const textsOf = (folder, isIncluded) => readdirSync(path.join(root, folder), { recursive: true })
+  .map(String).filter(isIncluded).map(name => readFileSync(path.join(root, folder, name), 'utf8'))
 const sources = ['loader/formats', 'loader/check'].flatMap(
   folder => textsOf(folder, name => /\.js$/.test(name) && !/^faults\.js$/.test(name))
 )
@@ -18,7 +19,7 @@ const tests = ['test/verify', 'test/check', 'test/settle'].flatMap(
 ).join('\n')
 const page = readFileSync(path.join(root, 'docs/checking.md'), 'utf8')
 
-/** The list of the page with the findings of a level. @param {'fault' | 'warning'} level */
+/** The list of findings of a level on the page. @param {'fault' | 'warning'} level */
 const listOf = level => page.split(`<!-- table: ${level}s -->`)[1].split('<!-- end -->')[0]
 
 describe('the kinds of findings', () => {
@@ -45,10 +46,10 @@ describe('the kinds of findings', () => {
 
 describe('a report', () => {
   it('counts all findings, keeps the first hundred and an example of each kind, with short reasons', () => {
-    const told = []
-    const report = new Report({ onFault: finding => told.push(finding) })
+    const reported = []
+    const report = new Report({ onFault: finding => reported.push(finding) })
     for (let index = 0; index < 250; index++) report.add(index % 2 ? 'odd-size' : 'empty-tile', `osm:3:0:${index}`)
-    assert.deepEqual([report.faults, report.warnings, report.first.length, told.length],
+    assert.deepEqual([report.faults, report.warnings, report.first.length, reported.length],
       [125, 125, reportDefaults.first, 250])
     assert.deepEqual([report.kinds, report.examples['odd-size'].where],
       [{ 'empty-tile': 125, 'odd-size': 125 }, 'osm:3:0:1'])

@@ -1,3 +1,4 @@
+// Tests checks of folders with tiles, and of files and trees that exports of a store make.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync } from 'node:fs'
@@ -18,24 +19,24 @@ describe('verify of a folder of tiles', () => {
     for (let x = 0; x < 3; x++) for (let y = 0; y < 3; y++) files.push([`3/${x}/${y}.png`, await tile(x * 3 + y)])
   })
 
-  function make (given) {
-    for (const [name, bytes] of given) folder.write({ [`tiles/${name}`]: bytes })
+  function make (entries) {
+    for (const [name, bytes] of entries) folder.write({ [`tiles/${name}`]: bytes })
     mkdirSync(path.join(folder.dir, 'tiles'), { recursive: true })
     return path.join(folder.dir, 'tiles')
   }
-  const check = async (given, options) => findings(make([...files, ...given]), options)
+  const check = async (moreFiles, options) => findings(make([...files, ...moreFiles]), options)
 
   it('finds nothing in a sound folder of any formats with other files, and reports its progress', async () => {
-    const seen = []
-    await findings(make(files), { onProgress: ({ tiles }) => seen.push(tiles) })
-    assert.deepEqual(seen, [1, 2, 3, 4, 5, 6, 7, 8, 9])
+    const counts = []
+    await findings(make(files), { onProgress: ({ tiles }) => counts.push(tiles) })
+    assert.deepEqual(counts, [1, 2, 3, 4, 5, 6, 7, 8, 9])
     const metadata = { name: 'City', minzoom: 3, maxzoom: '3', bounds: '-180,-85,180,85', format: 'png' }
     const { said, summary } = await check([['metadata.json', JSON.stringify(metadata)],
       ['3/0/0.kml', '<kml/>'], ['readme.txt', 'hello'], ['3/1/2.jgw', '1']])
     assert.deepEqual([said, summary.kind, summary.tiles, summary.checked.decoded], [[], 'folder', 9, 9])
-    const others = [['3/4/0.jpeg', await image('jpeg')], ['3/4/1.webp', await image('webp')],
+    const otherFormats = [['3/4/0.jpeg', await image('jpeg')], ['3/4/1.webp', await image('webp')],
       ['3/4/2.pbf', vectorTile()], ['3/4/3.mvt', rawVectorTile()]]
-    assert.deepEqual((await check(others)).said, [])
+    assert.deepEqual((await check(otherFormats)).said, [])
   })
 
   it('names each faulty tile with one code, and no others', async () => {
@@ -79,14 +80,14 @@ describe('verify of a folder of tiles', () => {
   })
 
   it('derives the usual size from the tiles, and finds other sizes', async () => {
-    const sized = async (...sides) => {
+    const findingsOf = async (...sides) => {
       folder.write(Object.fromEntries(
         await Promise.all(sides.map(async (side, y) => [`${sides}/4/0/${y}.png`, await tile(y, side)]))
       ))
       return (await findings(path.join(folder.dir, `${sides}`))).said
     }
-    assert.deepEqual(await sized(512, 512, 1024), [])
-    assert.deepEqual(await sized(100, 256, 512, 1024), ['odd-size 4/0/0.png', 'odd-size 4/0/3.png'])
+    assert.deepEqual(await findingsOf(512, 512, 1024), [])
+    assert.deepEqual(await findingsOf(100, 256, 512, 1024), ['odd-size 4/0/0.png', 'odd-size 4/0/3.png'])
   })
 
   it('finds a tile that is there as two files, broken links, and numbers with leading zeros', async () => {
@@ -101,9 +102,9 @@ describe('verify of a folder of tiles', () => {
   })
 
   it('counts rows from the south with --scheme tms, and fails for an unknown format or a missing file', async () => {
-    const made = make([...files, ['metadata.json', '{"bounds":[-180,-85,0,-40]}']])
-    assert.equal((await findings(made)).summary.kinds['outside-bounds'], 9)
-    assert.deepEqual((await findings(made, { scheme: 'tms' })).said, [])
+    const dir = make([...files, ['metadata.json', '{"bounds":[-180,-85,0,-40]}']])
+    assert.equal((await findings(dir)).summary.kinds['outside-bounds'], 9)
+    assert.deepEqual((await findings(dir, { scheme: 'tms' })).said, [])
     folder.write({ 'a.txt': 'hello' })
     await assert.rejects(findings(path.join(folder.dir, 'a.txt')), { code: 'SOURCE_UNKNOWN' })
     await assert.rejects(findings(path.join(folder.dir, 'none.mbtiles')), { code: 'SOURCE_NOT_FOUND' })
@@ -115,8 +116,8 @@ const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2022-07-0
 onEachStore('verify of exported files', backend => {
   const folder = useFolder()
   let store
-  useStore(backend, { once: true, async fill (own) {
-    store = own
+  useStore(backend, { once: true, async fill (newStore) {
+    store = newStore
     for (const layer of ['osm', 'water', 'mixed']) {
       await store.defineLayer(layer, { minzoom: 2, maxzoom: 4, bounds: [-180, -85, 180, 85] })
     }
@@ -127,7 +128,7 @@ onEachStore('verify of exported files', backend => {
       }
       await store.write(versions)
     }
-    await square('osm', T1, seed => tile(seed % 7)) // some are equal
+    await square('osm', T1, seed => tile(seed % 7)) // some images are equal
     await square('osm', T2, seed => tile(seed % 7 + (seed % 3)))
     const { advanced } = await store.write([{ layer: 'osm', z: 4, x: 5, y: 5, time: T3, gone: true }])
     assert.equal(advanced, 1)

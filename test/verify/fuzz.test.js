@@ -1,5 +1,5 @@
-// Files with random damage: checking and loading them ends soon and in bounded memory, with tiles or with an error of
-// ours, and a file that check calls sound has every tile. FUZZ_ROUNDS makes it a long run, TILECOUCH_SEED another one.
+// Checks and loads files with random damage. Both end soon and in bounded memory, with tiles or with an error that has
+// a code. A file without faults has every tile. FUZZ_ROUNDS multiplies the rounds, TILECOUCH_SEED changes the damage.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -14,25 +14,25 @@ import { findings, tile } from '../support/sample-tiles.js'
 
 const TIMES = Number(process.env.FUZZ_ROUNDS) || 1
 const SEED = Number(process.env.TILECOUCH_SEED) || 0
-const SLOWEST = 20000 // milliseconds of one round, on a machine that has much else to do
+const SLOWEST = 20000 // milliseconds of one round on a busy machine
 const MAP = { bounds: [-180, -85, 180, 85], center: [0, 0, 2] }
 
-/** Damage that happens, or that somebody would try. @param {Buffer} good @param {() => number} next */
+/** Damages a file as accidents or attackers would. @param {Buffer} good @param {() => number} next */
 function damaged (good, next) {
   let bytes = Buffer.from(good)
   const below = limit => Math.floor(next() * limit)
-  // headers more often than their share
+  // headers are damaged more often than their share of the bytes
   const somewhere = () => below(next() < 0.4 ? Math.min(2000, bytes.length) : bytes.length)
   for (let change = 0; change < 1 + next() * 4; change++) {
-    const [at, length] = [somewhere(), 1 + below(64)]
+    const [pos, length] = [somewhere(), 1 + below(64)]
     const kinds = [
-      () => { bytes[at] ^= 1 << below(8) },
-      () => { bytes[at] = [0, 0xff, 0x7f, 0x80, below(256)][below(5)] },
-      () => bytes.fill([0, 0xff][below(2)], at, Math.min(at + length, bytes.length)),
-      () => { bytes = bytes.subarray(0, Math.max(1, at)) },
-      () => { bytes = Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + length)]) },
-      () => { bytes = Buffer.concat([bytes.subarray(0, at), bytes.subarray(at, at + length), bytes.subarray(at)]) },
-      () => { bytes.copy(bytes, at, somewhere(), somewhere()) }
+      () => { bytes[pos] ^= 1 << below(8) },
+      () => { bytes[pos] = [0, 0xff, 0x7f, 0x80, below(256)][below(5)] },
+      () => bytes.fill([0, 0xff][below(2)], pos, Math.min(pos + length, bytes.length)),
+      () => { bytes = bytes.subarray(0, Math.max(1, pos)) },
+      () => { bytes = Buffer.concat([bytes.subarray(0, pos), bytes.subarray(pos + length)]) },
+      () => { bytes = Buffer.concat([bytes.subarray(0, pos), bytes.subarray(pos, pos + length), bytes.subarray(pos)]) },
+      () => { bytes.copy(bytes, pos, somewhere(), somewhere()) }
     ]
     kinds[below(kinds.length)]()
   }
@@ -45,7 +45,7 @@ describe('files that were damaged at random', () => {
   const { uncounted } = pmtilesDefaults
 
   before(async () => {
-    pmtilesDefaults.uncounted = 900 // damage makes long runs: too long for a test
+    pmtilesDefaults.uncounted = 900 // damage makes runs that are too long for a test
     for (let x = 0; x < 4; x++) for (let y = 0; y < 4; y++) tiles[`2/${x}/${y}`] = await tile(x * 4 + y)
   })
   after(() => { pmtilesDefaults.uncounted = uncounted })
@@ -59,7 +59,7 @@ describe('files that were damaged at random', () => {
     const metadata = { name: 'a', format: 'png', minzoom: '2', maxzoom: '2', bounds: `${MAP.bounds}`, center: '0,0,2' }
     return readFileSync(writeMbtiles(path.join(folder.dir, 'made.mbtiles'), list, metadata))
   }
-  // rounds, kind, how it is made
+  // rounds, kind, and how to make the file
   const archives = {
     'a.pmtiles': { rounds: 60, kind: 'pmtiles', make: () => writeArchive({ tiles, leaf: 4, header: MAP }) },
     'plain.pmtiles': {
@@ -70,42 +70,42 @@ describe('files that were damaged at random', () => {
 
   for (const [name, { rounds, kind, make }] of Object.entries(archives)) {
     it(`${name}: all tiles are loaded if check finds no fault, and every error has a code`, async () => {
-      const good = make()
+      const original = make()
       const file = path.join(folder.dir, name)
-      folder.write({ [name]: good })
+      folder.write({ [name]: original })
       assert.deepEqual((await findings(file)).said, [])
       const memory = process.memoryUsage.rss()
-      let found = 0
+      let faulty = 0
       for (let round = 0; round < rounds * TIMES; round++) {
-        folder.write({ [name]: damaged(good, seeded(SEED * 1e6 + round + 1000 * rounds)) })
+        folder.write({ [name]: damaged(original, seeded(SEED * 1e6 + round + 1000 * rounds)) })
         const started = performance.now()
         try {
           const { summary } = await findings(file).catch(error => {
-            // its first bytes are another's
+            // damage of the first bytes makes it another kind of file
             if (error.code === 'SOURCE_UNKNOWN') return { summary: { faults: 1, tiles: 0 } }
             throw error
           })
           const loaded = await readAll(kind, file)
-          if (summary.faults) found++
+          if (summary.faults) faulty++
           else assert.deepEqual(loaded, { read: summary.tiles, failed: 0 })
         } catch (error) {
           throw Object.assign(error, { message: `round ${round}: ${error.message}` })
         }
         assert.ok(performance.now() - started < SLOWEST * TIME_FACTOR, `round ${round} took too long`)
       }
-      assert.ok(found > rounds * TIMES / 2, `${found} were seen to be damaged`)
+      assert.ok(faulty > rounds * TIMES / 2, `${faulty} were seen to be damaged`)
       assert.ok(process.memoryUsage.rss() - memory < 5e8)
     }).timeout(rounds * TIMES * SLOWEST)
   }
 
-  /** How many tiles can be read, and how many not; anything but tiles and our own errors is thrown. */
+  /** Counts the tiles that can be read and those that fail with a TilecouchError. Other errors are thrown. */
   async function readAll (kind, file) {
     const counts = { read: 0, failed: 0 }
-    const ours = error => {
+    const countFailure = error => {
       if (!(error instanceof TilecouchError) || error.code === 'INTERNAL') throw error
       counts.failed++
     }
-    const source = await openAs(kind, file).catch(ours)
+    const source = await openAs(kind, file).catch(countFailure)
     try {
       for await (const { z, x, y, read } of source?.tiles() ?? []) {
         if (kind === 'pmtiles') assert.ok(isTileId(tileId('l', z, x, y)), `${z}/${x}/${y}`)
@@ -115,11 +115,11 @@ describe('files that were damaged at random', () => {
           inspectTile(bytes)
           counts.read++
         } catch (error) {
-          ours(error)
+          countFailure(error)
         }
       }
     } catch (error) {
-      ours(error)
+      countFailure(error)
     } finally {
       await source?.close()
     }

@@ -1,4 +1,5 @@
-// A store against what its editions said: each kind of damage is found, and what has one right answer is repaired.
+// Tests the check of a store against the statements of its editions: it finds each kind of damage, and repairs damage
+// with only one possible fix.
 import assert from 'node:assert/strict'
 import { Store, check, load, mirror, parseArea, removeEdition } from '../../loader/index.js'
 import { manifestDefaults } from '../../loader/load/manifest.js'
@@ -13,8 +14,8 @@ const WRITTEN = ['not-in-index', 'index-too-long', 'wrong-sums', 'short-edition'
 onEachStore('the check of a store against its editions', backend => {
   const { part } = manifestDefaults
   let store, url
-  useStore(backend, { async fill (...own) {
-    [store, url] = own
+  useStore(backend, { async fill (...values) {
+    [store, url] = values
     manifestDefaults.part = 2 // blocks of the first edition lie in two parts
     await load(store, memorySource({ '3/1/1': 1, '3/2/2': 2, '7/1/1': 1, '7/100/1': 3 }), { layer: 'osm', time: T1 })
     await load(store, memorySource({ '3/1/1': 2, '3/2/2': 2 }), { layer: 'osm', time: T3 })
@@ -22,14 +23,14 @@ onEachStore('the check of a store against its editions', backend => {
   afterEach(() => { manifestDefaults.part = part })
 
   const look = async () => {
-    const found = []
-    await check({ store, layer: 'osm' }, { decode: false, onFinding: finding => { found.push(finding) } })
-    return found.filter(({ code }) => !WRITTEN.includes(code)).map(({ code, where }) => `${code} ${where}`)
+    const results = []
+    await check({ store, layer: 'osm' }, { decode: false, onFinding: finding => { results.push(finding) } })
+    return results.filter(({ code }) => !WRITTEN.includes(code)).map(({ code, where }) => `${code} ${where}`)
   }
   const idsOf = async (prefix, from = store) => (
     await from.couch.request({ path: '_all_docs', qs: { startkey: prefix, endkey: `${prefix}~` } })
   ).rows.map(({ id }) => id)
-  const change = (id, how) => store.couch.update(id, doc => ({ ...doc, ...how(doc) }))
+  const change = (id, changes) => store.couch.update(id, doc => ({ ...doc, ...changes(doc) }))
   const remove = id => store.couch.update(id, doc => ({ _id: id, _rev: doc._rev, _deleted: true }))
 
   it('finds nothing in a sound store, then a missing block, part or manifest', async () => {
@@ -81,7 +82,7 @@ onEachStore('the check of a store against its editions', backend => {
   })
 
   it('finds tiles that do not agree with the statements, and settles them with fix', async () => {
-    // the papers of another store arrive before anybody has settled what both say
+    // the records of another store arrive, and no command has settled both
     const other = await Store.create(await backend.database())
     await load(other, memorySource({ '3/1/1': 2 }), { layer: 'osm', time: T2 })
     for (const prefix of [`edition:osm@${T2}`, 'block:osm:', `manifest:osm@${T2}`]) {

@@ -1,3 +1,4 @@
+// Tests how a check walks over a layer in a store: pages, areas, the time index, and documents that change meanwhile.
 import assert from 'node:assert/strict'
 import { compareIds, parseArea, tileId, versionId } from '../../core/index.js'
 import { Couch } from '../../loader/store/couch.js'
@@ -23,28 +24,28 @@ describe('versions that are read in the order of their ids', () => {
       })
     docs.sort((a, b) => compareIds(a.doc._id, b.doc._id))
     const timelines = new Timelines()
-    const found = []
+    const groups = []
     let open = 0
     let most = 0
-    const seen = new Set()
+    const seenIds = new Set()
     for (const { address, doc } of docs) {
       const id = tileId('osm', 20, address.x, address.y)
-      if (!seen.has(id)) open++
-      seen.add(id)
-      const whole = timelines.add(address, doc)
-      open -= whole.length
+      if (!seenIds.has(id)) open++
+      seenIds.add(id)
+      const finished = timelines.add(address, doc)
+      open -= finished.length
       most = Math.max(most, open)
-      found.push(...whole)
+      groups.push(...finished)
     }
-    found.push(...timelines.end())
+    groups.push(...timelines.end())
     const expected = new Map()
     for (const { address, doc } of docs) {
       const id = tileId('osm', 20, address.x, address.y)
       expected.set(id, [...expected.get(id) ?? [], doc._id])
     }
-    assert.deepEqual(Object.fromEntries(found.map(({ id, versions }) => [id, versions.map(({ doc }) => doc._id)])),
+    assert.deepEqual(Object.fromEntries(groups.map(({ id, versions }) => [id, versions.map(({ doc }) => doc._id)])),
       Object.fromEntries(expected))
-    assert.equal(found.length, expected.size, 'each tile once')
+    assert.equal(groups.length, expected.size, 'each tile once')
     assert.ok(most <= 7, `${most} open at once`)
   })
 })
@@ -52,11 +53,11 @@ describe('versions that are read in the order of their ids', () => {
 onEachStore('the walk of a check over a layer', backend => {
   let store
   const { page } = walkDefaults
-  useStore(backend, { async fill (own) {
-    store = own
+  useStore(backend, { async fill (newStore) {
+    store = newStore
     await store.defineLayer('osm', {})
   } })
-  beforeEach(() => { walkDefaults.page = 7 }) // tiles and their past are torn apart by it
+  beforeEach(() => { walkDefaults.page = 7 }) // so a tile and its past lie on different pages
   afterEach(() => { walkDefaults.page = page })
 
   const column = async (x, times, rows = 24, z = 8) => {
@@ -86,19 +87,19 @@ onEachStore('the walk of a check over a layer', backend => {
     for (const id of ['osm:8:1:3', 'osm:8:2:3', 'osm:5:1:0', 'osm:5:3:0']) {
       await store.couch.put({ ...await store.couch.get(id), current: false })
     }
-    const counted = async options => {
+    const tilesAndIds = async options => {
       const { said, summary } = await check(options)
       return [summary.tiles, said.map(text => text.split(' ')[1])]
     }
-    assert.deepEqual(await counted({ zooms: { min: 5, max: 5 } }), [8, ['osm:5:1:0', 'osm:5:3:0']])
-    assert.deepEqual(await counted({ zooms: { min: 6, max: 7 } }), [0, []])
+    assert.deepEqual(await tilesAndIds({ zooms: { min: 5, max: 5 } }), [8, ['osm:5:1:0', 'osm:5:3:0']])
+    assert.deepEqual(await tilesAndIds({ zooms: { min: 6, max: 7 } }), [0, []])
     // column 1 at zoom 5 is columns 8 to 15 at zoom 8
     const area = parseArea({ bbox: [-168.7, 80, -157.6, 86] })
-    assert.deepEqual(await counted({ area }), [4, ['osm:5:1:0']])
+    assert.deepEqual(await tilesAndIds({ area }), [4, ['osm:5:1:0']])
     const { columns } = walkDefaults
-    walkDefaults.columns = 0 // as for an area that is too wide for one request a column
+    walkDefaults.columns = 0 // as for an area too wide for one request per column
     try {
-      assert.deepEqual(await counted({ area }), [4, ['osm:5:1:0']])
+      assert.deepEqual(await tilesAndIds({ area }), [4, ['osm:5:1:0']])
     } finally {
       walkDefaults.columns = columns
     }
@@ -106,13 +107,13 @@ onEachStore('the walk of a check over a layer', backend => {
 
   it('decodes only the versions that were shown at a given time', async () => {
     await column(1, [T1, T2, T3], 10)
-    const read = async time => {
+    const counts = async time => {
       const { summary } = await findings({ store, layer: 'osm', time })
       return [summary.what, summary.checked.documents, summary.checked.contents]
     }
-    assert.deepEqual(await read('2022'), ['osm@2022', 30, 10])
-    assert.deepEqual(await read('2020'), ['osm@2020', 30, 0])
-    await assert.rejects(read('soon'), { code: 'BAD_TIME' })
+    assert.deepEqual(await counts('2022'), ['osm@2022', 30, 10])
+    assert.deepEqual(await counts('2020'), ['osm@2020', 30, 0])
+    await assert.rejects(counts('soon'), { code: 'BAD_TIME' })
   })
 
   it('finds no fault in a tile that is written at the same time', async () => {
@@ -120,7 +121,7 @@ onEachStore('the walk of a check over a layer', backend => {
     let pages = 0
     store.couch.request = async request => {
       const answer = await Couch.prototype.request.call(store.couch, request)
-      // a head of the first page moves to the past, which is in a later one
+      // a head of the first page moves to the past, which a later page reads
       if (request.qs?.limit === walkDefaults.page && ++pages === 1) {
         for (const time of [T2, T3]) {
           await store.write([{ layer: 'osm', z: 8, x: 1, y: 1, time, bytes: await tile(1 + time.charCodeAt(3)) }])
@@ -162,8 +163,8 @@ onEachStore('the walk of a check over a layer', backend => {
     )
   })
 
-  /** Answers of the store go through this before anybody sees them. */
-  const through = change => {
+  /** Changes the answers of the store to `_bulk_get`. */
+  const changeAnswers = change => {
     store.couch.request = async request => {
       const ask = () => Couch.prototype.request.call(store.couch, request)
       return request.path === '_bulk_get' ? change(ask, request) : ask()
@@ -172,7 +173,7 @@ onEachStore('the walk of a check over a layer', backend => {
 
   it('finds images whose bytes do not match their digest or length', async () => {
     await column(1, [T1], 20)
-    through(async ask => (await ask()).map(row => {
+    changeAnswers(async ask => (await ask()).map(row => {
       const { doc } = row
       if (!doc?._attachments) return row
       const { data } = doc._attachments.tile
@@ -188,17 +189,17 @@ onEachStore('the walk of a check over a layer', backend => {
     await column(1, [T1], 20)
     const { retries } = store.couch.options
     store.couch.options.retries = 0
-    through((ask, { body }) => {
+    changeAnswers((ask, { body }) => {
       if (body.docs.some(({ id }) => id === 'osm:8:1:13')) {
         throw Object.assign(new Error('badmatch'), { code: 'COUCHDB_ERROR' })
       }
       return ask()
     })
-    const one = await check()
-    assert.deepEqual([one.said, one.summary.checked.contents], [['unreadable-tile osm:8:1:13'], 20])
+    const first = await check()
+    assert.deepEqual([first.said, first.summary.checked.contents], [['unreadable-tile osm:8:1:13'], 20])
     Object.assign(store.couch.options, { retries, firstDelay: 1 })
     let requests = 0
-    through(async ask => {
+    changeAnswers(async ask => {
       requests++
       return (await ask()).map(row => ['osm:8:1:13', 'osm:8:1:7'].includes(row.id)
         ? { id: row.id, error: 'timeout', reason: 'a shard is away' } : row)
@@ -211,7 +212,7 @@ onEachStore('the walk of a check over a layer', backend => {
 
   it('skips a document that is deleted while it is read', async () => {
     await column(1, [T1], 20)
-    through(async ask => {
+    changeAnswers(async ask => {
       if (await store.couch.get('osm:8:1:7')) await remove('osm:8:1:7')
       return ask()
     })
@@ -223,9 +224,9 @@ onEachStore('the walk of a check over a layer', backend => {
     await column(1, [T1], 4, 5)
     await store.write([{ layer: 'osm', z: 8, x: 1, y: 3, time: T3, gone: true }])
     const totals = async options => {
-      const seen = new Set()
-      await check({ ...options, onProgress: ({ total }) => seen.add(total) })
-      return [...seen]
+      const totalsSeen = new Set()
+      await check({ ...options, onProgress: ({ total }) => totalsSeen.add(total) })
+      return [...totalsSeen]
     }
     assert.deepEqual(await totals(), [undefined])
     await publishFunctions(store)

@@ -1,3 +1,4 @@
+// Tests the check of a layer in a store: tiles, documents, editions and styles, with each kind of damage.
 import assert from 'node:assert/strict'
 import { load } from '../../loader/load/index.js'
 import { loadDemo } from '../../server/demo/index.js'
@@ -13,8 +14,8 @@ const LAYER = { minzoom: 3, maxzoom: 8, bounds: [-180, -85, 180, 85], format: 'p
 
 onEachStore('verify of a layer', backend => {
   let store
-  useStore(backend, { async fill (own) {
-    store = own
+  useStore(backend, { async fill (newStore) {
+    store = newStore
     await store.defineLayer('osm', LAYER)
   } })
 
@@ -72,7 +73,7 @@ onEachStore('verify of a layer', backend => {
     { ...await head({}, null), _attachments: { tile: { content_type: 'image/png', data: '' } } }
   )
 
-  /** Documents that are written as they are, and what is said of them. */
+  /** Damaged documents, after the finding that each of them must give. */
   const damage = {
     'an id outside the pyramid': ['bad-id osm:3:9:0', document('osm:3:9:0')],
     'an id with an invalid time': [`bad-id ${HEAD}@soon`, head(), past({ time: T1 }, 'soon')],
@@ -102,8 +103,8 @@ onEachStore('verify of a layer', backend => {
     'a content type that disagrees with the bytes': [`wrong-type ${HEAD}`, head({}, image('webp'))],
     'a tile of another size': [`odd-size ${HEAD}`, head({}, tile(1, 300))]
   }
-  for (const [what, [expected, ...docs]] of Object.entries(damage)) {
-    it(`finds ${what}, and nothing else`, async () => {
+  for (const [name, [expected, ...docs]] of Object.entries(damage)) {
+    it(`finds ${name}, and nothing else`, async () => {
       await write(document('osm:3:0:0'), document('osm:3:7:7'), ...docs)
       const { said, summary } = await check()
       assert.deepEqual(said, [expected])
@@ -153,9 +154,9 @@ onEachStore('verify of a layer', backend => {
     } }
     await load(store, source, { layer: 'osm', time: T1 })
     assert.deepEqual((await check()).said, [], 'a load leaves none behind')
-    const good = await store.couch.get(`edition:osm@${T1}`)
+    const sound = await store.couch.get(`edition:osm@${T1}`)
     const edition = (time, fields) =>
-      ({ ...good, _id: `edition:osm@${time}`, _rev: undefined, run: undefined, root: undefined, time, ...fields })
+      ({ ...sound, _id: `edition:osm@${time}`, _rev: undefined, run: undefined, root: undefined, time, ...fields })
     await write(
       edition('2020-01-01T00:00:00Z', { tiles: 9 }), edition('2020-01-02T00:00:00Z', { created: -1 }),
       edition('2020-01-03T00:00:00Z', { layer: 'b' }),

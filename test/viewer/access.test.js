@@ -1,5 +1,5 @@
-// Every state of the page is one that people with screen readers, keys and weak eyes can use: axe finds nothing, its
-// best practice included, on a desk and on a phone, in the light and in the dark.
+// Tests with axe that people with screen readers, keys and weak eyes can use every state of the page. The rules include
+// the best practice of axe, on a desk and on a phone, in light and in dark colours.
 import assert from 'node:assert/strict'
 import { T } from '../support/client/gallery.js'
 import { findBarriers } from '../support/axe.js'
@@ -14,7 +14,7 @@ const press = async (page, key) => {
   await page.locator('#map').focus()
   await page.keyboard.press(key)
 }
-const open = (page, what) => page.locator(what).click()
+const open = (page, selector) => page.locator(selector).click()
 const unfold = async page => { if (!await page.locator('#content').isVisible()) await open(page, '#toggle') }
 const inDialog = name => async page => {
   await open(page, '#take')
@@ -22,10 +22,10 @@ const inDialog = name => async page => {
 }
 
 /**
- * How each state comes about, and what is seen then.
+ * How a test reaches each state, and what `seen` selects in it.
  * @type {Record<string, {at?: string, answer?: {status: number, body: string}, act?: (page: any) => unknown,
  *   seen: string, isUnfolded?: boolean, hasTiles?: boolean, isPlaced?: boolean}>}
- *   answer: of the store about its layers; isUnfolded: the panel; isPlaced: by the size that the page has when it comes
+ *   answer: to the request for layers; isUnfolded: the panel; isPlaced: the state depends on the size at its start
  */
 const states = {
   'the open panel': { isUnfolded: true, seen: '.editions' },
@@ -86,13 +86,13 @@ const states = {
 const SCREENS = [screens.desk, screens.phone]
 
 onViewer('accessibility', { layers: ['steps', 'late', 'swiss'], demo: false }, stage => {
-  for (const [name, { at = '#steps/3/0/0', answer, act, seen, isUnfolded, hasTiles = true, isPlaced }] of
+  for (const [name, { at: hash = '#steps/3/0/0', answer, act, seen, isUnfolded, hasTiles = true, isPlaced }] of
     Object.entries(states)) {
     it(`axe finds no barriers: ${name}`, async () => {
       stage.front.rule(({ path }) => path.includes('_all_docs') ? answer : undefined)
       if (answer?.status === 503) stage.allow(/503/)
       for (const sizes of isPlaced ? SCREENS.map(screen => [screen]) : [SCREENS]) {
-        const page = await stage.visit(at, sizes[0])
+        const page = await stage.visit(hash, sizes[0])
         if (hasTiles) await drawnTiles(page)
         await act?.(page)
         for (const screen of sizes) {

@@ -1,36 +1,36 @@
-// What tests of the viewer's areas press, and where they look.
+// Helpers for tests of offline areas in the viewer: they press its controls and read its texts.
 
-/** The card of offline maps, opened by its button. */
+/** Opens the card of offline maps with its button. */
 export async function openAreas (page) {
-  const entry = page.locator('#offline')
-  await entry.waitFor()
+  const button = page.locator('#offline')
+  await button.waitFor()
   await page.locator('#map .tilecouch-tile img').first().waitFor()
-  await entry.click()
+  await button.click()
   await page.locator('.card.offline').waitFor()
 }
 
-/** The form for a new area, once it knows what the area takes. */
+/** Opens the form for a new area, and waits for its estimate. */
 export async function begin (page) {
   await page.getByRole('button', { name: 'Download an area' }).click()
   await estimate(page)
 }
 
-/** What the form says that it takes. */
+/** Reads the estimate of the form: the number of tiles and the size. */
 export async function estimate (page) {
   const words = await page.locator('.estimate:not(.waiting) strong').textContent()
   const [, tiles, size] = /^([\d,]+) tiles? · (.*)$/.exec(String(words)) ?? []
   return { tiles: Number(tiles.replace(/,/g, '')), size }
 }
 
-/** An area of the list. @param {string} name how it begins, or all of it */
+/** Finds an area of the list. @param {string} name its whole name, or its beginning if that is a "<" */
 export const area = (page, name) => page.locator('.area',
   { has: page.locator('.title').getByText(name, { exact: !name.startsWith('<') }) })
 
-/** Waits until an area stands so. @param {string | RegExp} words */
+/** Waits until the state of an area contains these words. @param {string | RegExp} words */
 export const state = (page, name, words) => area(page, name)
   .locator('.state').filter({ hasText: words }).waitFor()
 
-/** Takes what the map shows along. @param {string} name that it will have */
+/** Downloads the part of the map in view. @param {string} name of the new area */
 export async function take (page, name) {
   if (!await page.locator('.card.offline').count()) await openAreas(page)
   await begin(page)
@@ -38,7 +38,7 @@ export async function take (page, name) {
   await state(page, name, 'Up to date just now')
 }
 
-/** The middle of a handle on the map. @param {string} name how it begins */
+/** The middle of a handle on the map. @param {string} name how its label begins */
 export async function corner (page, name) {
   const { x, y, width, height } =
     /** @type {any} */ (await page.locator(`.sketch-handle[aria-label^="${name}"]`).boundingBox())

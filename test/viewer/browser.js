@@ -1,20 +1,20 @@
 /* global document, requestAnimationFrame -- of the page, in functions that run there */
-// A Chromium for the tests, and pages that remember what went wrong on them.
+// Opens Chromium for the tests, and pages that collect their errors and warnings.
 import { chromium } from 'playwright-core'
 import { TIME_FACTOR } from '../../bench/wait.js'
 import { oneBrowser } from '../support/one-browser.js'
 import { chromium as findChromium, skip } from '../support/tools.js'
 
-// Each window of a Chromium loads pages of its own for the popups of its address bar, which take more time than most
+// Chromium loads pages of its own in each window, for the popups of its address bar. They take more time than most
 // pages of the tests.
 const disabledFeatures = ['StaticStorageQuota', 'WebUIOmniboxPopup', 'WebUIOmniboxAimPopup']
 
-// without the first feature, pages are told of the room there is, not always of 10 GiB; the last two: WebGL without a
-// graphics card
+// Without StaticStorageQuota, pages learn the free space of the device instead of 10 GiB. The last two flags give WebGL
+// without a graphics card.
 export const flags = ['--no-sandbox', '--disable-dev-shm-usage', `--disable-features=${disabledFeatures}`,
   '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
 
-/** The executable, or the suite is skipped where there is none. In CI there has to be one. @returns {string} */
+/** Returns the executable. Without one, the suite is skipped; in CI it fails. @returns {string} */
 export function chromiumFor (context) {
   const executablePath = findChromium()
   if (!executablePath) {
@@ -25,20 +25,20 @@ export function chromiumFor (context) {
 }
 
 /**
- * The browser of this process for one suite, which is skipped where there is none.
+ * Returns the browser of this process for one suite. Without a Chromium, the suite is skipped.
  * @param {Mocha.Context} context
- * @param {{webgl?: boolean}} [options] webgl: the pages draw with WebGL. The others take a third less time where the
- *   processor puts them together without it, and WebGL would draw too few frames
+ * @param {{webgl?: boolean}} [options] webgl: pages can draw with WebGL. Without it, GPU compositing is off: this
+ *   saves a third of the time, but WebGL would draw too few frames
  */
 export async function openBrowser (context, { webgl = true } = {}) {
   const executablePath = chromiumFor(context)
   const args = webgl ? flags : [...flags, '--disable-gpu-compositing']
-  // tests interrupt commands in this process; Playwright would end all of it
+  // tests interrupt commands in this process; Playwright would end the whole process
   const launch = () => chromium.launch({ executablePath, args, handleSIGINT: false })
   return new SuiteBrowser(await oneBrowser(webgl ? 'webgl' : 'plain', launch))
 }
 
-/** What a suite opens in the browser, and closes with itself. */
+/** The browser contexts of one suite. `close` closes all of them. */
 class SuiteBrowser {
   /** @type {Set<import('playwright-core').BrowserContext>} */
   #contexts = new Set()
@@ -81,7 +81,7 @@ export async function openPage (browser, options = screens.desk) {
 }
 
 /**
- * Gives a page that is open another size. Tests use it where a page is opened and brought into a state in more time.
+ * Resizes an open page. This takes less time than opening it again and repeating the steps to its state.
  * @param {import('playwright-core').Page} page
  * @param {{viewport: {width: number, height: number}, hasTouch?: boolean}} screen
  */
@@ -96,7 +96,7 @@ export async function resize (page, { viewport, hasTouch = false }) {
   }))
 }
 
-/** Waits until all that is in view is drawn, and says how many tiles there are. */
+/** Waits until all tiles in view are drawn, and returns their number. */
 export async function drawnTiles (page) {
   await page.waitForFunction(() => {
     const timeline = document.querySelector('.tilecouch-timeline')
@@ -107,7 +107,7 @@ export async function drawnTiles (page) {
   return page.locator('#map .tilecouch-tile img').count()
 }
 
-/** Waits until the clock stands at a time as the timeline writes it, and all of it is drawn. */
+/** Waits until the time on the timeline begins with these words, and the tiles of that time are drawn. */
 export async function shownAt (page, words) {
   await page.waitForFunction(text => {
     const timeline = document.querySelector('.tilecouch-timeline')

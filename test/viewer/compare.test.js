@@ -1,6 +1,6 @@
 /* global document, history, location -- of the page, in functions that run there */
-// Comparing anything: another layer, another time of it, side by side on two maps that move together, faded; and what
-// changed between two times.
+// Tests comparisons with another layer or time: under a handle, side by side on two maps that move together, and faded;
+// and the changes between two times.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { T } from '../support/client/gallery.js'
@@ -12,9 +12,9 @@ import { onViewer } from '../support/viewer.js'
 const card = page => page.getByRole('region', { name: 'What changed here' })
 /** Follows a link at the very moment when the page writes its own address. */
 const follow = (page, hash) => page.evaluate(next => {
-  const own = location.hash
+  const currentHash = location.hash
   location.hash = next
-  history.replaceState(null, '', own)
+  history.replaceState(null, '', currentHash)
 }, hash)
 const handle = page => page.getByRole('slider', { name: 'Compare: left and right' })
 const sides = page => page.locator('#map .leaflet-tile-pane > .leaflet-layer')
@@ -22,12 +22,12 @@ const clips = async page =>
   (await sides(page).evaluateAll(nodes => nodes.map(node => /** @type {any} */ (node).style.clipPath))).filter(Boolean)
 
 /** Waits until the map is compared with itself, from one time to another. */
-const compared = (page, from, to) => until(async () => {
+const waitForComparison = (page, from, to) => until(async () => {
   const labels = await page.locator('.tilecouch-compare-label').allTextContents()
   return labels[0] === from && labels[1] === to
 }, { what: `${from} beside ${to}` })
 const labels = page => page.locator('.tilecouch-compare-label').allTextContents()
-const other = page => page.getByRole('region', { name: 'Second map' })
+const secondMap = page => page.getByRole('region', { name: 'Second map' })
 const choose = (page, name, value) => card(page).getByRole('combobox', { name }).selectOption(value)
 
 onViewer('a comparison', { layers: ['steps', 'late', 'bounded'], demo: false }, stage => {
@@ -60,16 +60,16 @@ onViewer('a comparison', { layers: ['steps', 'late', 'bounded'], demo: false }, 
     const page = await stage.visit(`#steps@${T(1)}..${T(5)}/3/0/0`)
     await page.locator('.tilecouch-compare-handle').waitFor()
     await card(page).getByRole('button', { name: 'Side by side', exact: true }).click()
-    await other(page).waitFor()
+    await secondMap(page).waitFor()
     await page.waitForURL(/&mode=side$/)
     await page.waitForFunction(() => document.querySelectorAll('.tilecouch-compare-other .tilecouch-tile img')
       .length > 2)
-    const box = /** @type {any} */ (await other(page).boundingBox())
+    const box = /** @type {any} */ (await secondMap(page).boundingBox())
     const free = await page.locator('#cards').evaluate(node => node.getBoundingClientRect().left)
     assert.ok(Math.abs(box.width - free / 2) <= 1 && box.height >= 790, `${box.width} of ${free}`)
     await page.waitForURL(/\/3\/0\.00\/-?0\.00&mode=side$/) // the view stays, in the middle of both maps
-    /** Where a tile is in its half of the window: both show the same place. */
-    const same = () => page.evaluate(width => {
+    /** Whether a tile has the same position in both halves of the window. */
+    const isSamePlace = () => page.evaluate(width => {
       const edges = ['.tilecouch-compare-other .leaflet-tile-pane .tilecouch-tile',
         '#map > .leaflet-map-pane > .leaflet-tile-pane .tilecouch-tile'].map((selector, half) => {
         const { x, y } = /** @type {Element} */ (document.querySelector(selector)).getBoundingClientRect()
@@ -80,25 +80,25 @@ onViewer('a comparison', { layers: ['steps', 'late', 'bounded'], demo: false }, 
         return Math.min(apart, 256 - apart) <= 2
       })
     }, box.width)
-    assert.ok(await same())
+    assert.ok(await isSamePlace())
     await page.mouse.move(900, 600)
     await page.mouse.down()
     await page.mouse.move(820, 560, { steps: 4 })
     await page.mouse.up()
-    assert.ok(await same(), 'the left one follows the right one')
+    assert.ok(await isSamePlace(), 'the left one follows the right one')
     await page.mouse.move(200, 300)
     await page.mouse.down()
     await page.mouse.move(260, 340, { steps: 4 })
     await page.mouse.up()
-    assert.ok(await same(), 'and the other way round')
+    assert.ok(await isSamePlace(), 'and the other way round')
     await page.getByRole('button', { name: 'Zoom in', exact: true }).click()
     await page.waitForURL(/#steps@[^/]*\/4\//)
-    await until(same, { what: 'the same place after a zoom' })
+    await until(isSamePlace, { what: 'the same place after a zoom' })
     await page.mouse.click(300, 300)
-    await page.getByRole('region', { name: 'This place' }).waitFor() // of the left map, too
+    await page.getByRole('region', { name: 'This place' }).waitFor() // a click on the left map opens it, too
     await page.keyboard.press('Escape')
     await card(page).getByRole('button', { name: 'Swipe' }).click()
-    await other(page).waitFor({ state: 'detached' })
+    await secondMap(page).waitFor({ state: 'detached' })
     assert.equal(await page.locator('#map .leaflet-tile-pane > .leaflet-layer').count(), 2)
     await drawnTiles(page)
   })
@@ -107,13 +107,13 @@ onViewer('a comparison', { layers: ['steps', 'late', 'bounded'], demo: false }, 
     const page = await stage.visit(`#steps@${T(1)}..${T(5)}/3/0/0&mode=side&layers=*:60,late:50`)
     const layers = selector => page.locator(`${selector} > .leaflet-map-pane > .leaflet-tile-pane > .leaflet-layer`)
       .evaluateAll(nodes => nodes.map(({ style }) => Number(/** @type {any} */ (style).opacity || 1)).sort())
-    await other(page).waitFor()
+    await secondMap(page).waitFor()
     assert.deepEqual([await layers('.tilecouch-compare-other'), await layers('#map')], [[0.5, 0.6], [0.5, 0.6]])
     await page.getByRole('button', { name: 'Show the list of layers' }).click()
     await page.getByRole('slider', { name: 'Opacity of “late”' }).fill('20')
     assert.deepEqual([await layers('.tilecouch-compare-other'), await layers('#map')], [[0.2, 0.6], [0.2, 0.6]])
     await card(page).getByRole('button', { name: 'Fade', exact: true }).click()
-    await other(page).waitFor({ state: 'detached' })
+    await secondMap(page).waitFor({ state: 'detached' })
     assert.deepEqual(await layers('#map'), [0.2, 0.3, 0.6])
     await card(page).getByRole('button', { name: 'Stop comparing' }).click()
     await page.waitForFunction(() => document.querySelectorAll('#map .leaflet-layer').length === 2)
@@ -168,7 +168,7 @@ onViewer('a comparison', { layers: ['steps', 'late', 'bounded'], demo: false }, 
   it('leaves half of the screen to the map on a phone', async () => {
     for (const viewport of [{ width: 390, height: 844 }, { width: 360, height: 640 }]) {
       const page = await stage.visit(`#steps@${T(1)}..${T(5)}/3/0/0&mode=side`, { ...screens.phone, viewport })
-      await other(page).waitFor()
+      await secondMap(page).waitFor()
       const box = async selector => /** @type {any} */ (await page.locator(selector).boundingBox())
       const [timeline, half] = [await box('#time'), await box('.tilecouch-compare-other')]
       assert.ok(timeline.y >= viewport.height / 2 - 1, `${timeline.y} of ${viewport.height}`)
@@ -187,12 +187,12 @@ onViewer('a comparison', { layers: ['steps', 'late', 'bounded'], demo: false }, 
       await card(page).getByText('in 1 step').waitFor()
       await page.locator('.changed-rim').waitFor({ state: 'attached' })
       const outline = () => page.locator('.changed-tiles').getAttribute('d')
-      const one = await outline()
+      const firstOutline = await outline()
       const from = page.getByRole('slider', { name: 'Start of the range' })
       await from.focus()
       await page.keyboard.press('ArrowLeft')
       await card(page).getByText(/^50% of this view changed/).waitFor()
-      await until(async () => await outline() !== one, { what: 'the outline of another range' })
+      await until(async () => await outline() !== firstOutline, { what: 'the outline of another range' })
       await card(page).getByRole('checkbox').uncheck()
       await page.locator('.changed-tiles').waitFor({ state: 'detached' })
       await page.waitForURL(/#steps\/3\/0\.00\/0\.00\/2024-01-02T00:00:00Z\.\.2024-01-04T00:00:00Z$/)
@@ -218,14 +218,14 @@ onViewer('a comparison', { layers: ['steps', 'late', 'bounded'], demo: false }, 
       const page = await stage.open('#steps/3/0/0')
       await page.getByRole('button', { name: 'Compare', exact: true }).click()
       await handle(page).waitFor()
-      await compared(page, '1 Jan 2024', 'Newest')
+      await waitForComparison(page, '1 Jan 2024', 'Newest')
       await page.waitForURL(
         /#steps@2024-01-01T00:00:00Z\.\.\/3\/0\.00\/0\.00\/2024-01-01T00:00:00Z\.\.2024-01-05T00:00:00Z$/
       )
       await card(page).getByRole('combobox', { name: 'Date at the left' }).selectOption('2024-01-02T00:00:00Z')
       await card(page).getByRole('combobox', { name: 'Date at the right' }).selectOption('2024-01-04T00:00:00Z')
       await shownAt(page, '4 Jan 2024')
-      await compared(page, '2 Jan 2024', '4 Jan 2024')
+      await waitForComparison(page, '2 Jan 2024', '4 Jan 2024')
       await until(async () => (await clips(page)).length === 2, { what: 'both sides' })
       const before = String(await clips(page))
       await handle(page).focus()
@@ -233,7 +233,7 @@ onViewer('a comparison', { layers: ['steps', 'late', 'bounded'], demo: false }, 
       await until(async () => String(await clips(page)) !== before, { what: 'the handle at the left' })
       await page.getByRole('button', { name: 'Previous change' }).click()
       await shownAt(page, '3 Jan 2024')
-      await compared(page, '2 Jan 2024', '3 Jan 2024')
+      await waitForComparison(page, '2 Jan 2024', '3 Jan 2024')
       await page.waitForURL(
         pattern(
           /#steps@2024-01-02T00:00:00Z\.\.2024-01-03T00:00:00Z\/3\/0\.00\/0\.00\//,
@@ -259,7 +259,7 @@ onViewer('a comparison', { layers: ['steps', 'late', 'bounded'], demo: false }, 
     it('opens a comparison from its address, with the times in any order or with the newest', async () => {
       const page = await stage.visit(`#steps@${T(4)}..${T(2)}/3/0/0`)
       await handle(page).waitFor()
-      await compared(page, '2 Jan 2024', '4 Jan 2024')
+      await waitForComparison(page, '2 Jan 2024', '4 Jan 2024')
       await follow(page, `#steps@${T(3)}../3/0/0`)
       await page.locator('.tilecouch-compare-right', { hasText: 'Newest' }).waitFor()
       assert.equal(await page.locator('.tilecouch-compare-left').textContent(), '3 Jan 2024')

@@ -1,5 +1,5 @@
 /* global document, location -- of the page, in functions that run there */
-// Finding a place: coordinates, layers, places and a gazetteer; where I am; how far it is.
+// Tests the search for a place by coordinates, layers, names and a gazetteer, and the position of the device.
 import assert from 'node:assert/strict'
 import { drawnTiles, screens } from './browser.js'
 import { onViewer } from '../support/viewer.js'
@@ -13,7 +13,7 @@ async function find (page, text) {
   await field(page).fill(text)
 }
 
-/** Where the mark of a place is on the screen. */
+/** The middle of the mark of a place, in pixels of the screen. */
 const mark = page => page.locator('#map .here').evaluate(node => {
   const { x, y, width, height } = node.getBoundingClientRect()
   return { x: x + width / 2, y: y + height / 2 }
@@ -30,7 +30,7 @@ onViewer('the search for a place', { layers: ['steps', 'bounded'], demo: false }
     assert.ok(await page.evaluate(() => location.hash.startsWith('#steps/3')))
     await find(page, '20°30\'N 40°15\'W')
     await page.getByText('20.50000, -40.25000').waitFor()
-    await page.getByText('Places and names on the map, layers, coordinates').waitFor() // what can be found stays
+    await page.getByText('Places and names on the map, layers, coordinates').waitFor() // the hint stays
     await field(page).press('Enter')
     await page.waitForURL(/#steps\/6\/(1[6-9]|2[01])\.\d\d\/-4\d\.\d\d$/)
     const { x, y } = await mark(page)
@@ -67,22 +67,22 @@ onViewer('the search for a place', { layers: ['steps', 'bounded'], demo: false }
   it('asks the gazetteer of the operator only when Enter is pressed', async () => {
     await settings({ gazetteer: '/places/search?format=x' })
     const page = await stage.visit('#steps/3/0/0')
-    const asked = []
+    const queries = []
     await page.route('**/places/search**', route => {
-      asked.push(new URL(route.request().url()).searchParams)
-      const found = [{
+      queries.push(new URL(route.request().url()).searchParams)
+      const places = [{
         display_name: '<b>Bern</b>, Schweiz', lat: '46.9', lon: '7.4', boundingbox: ['46', '48', '6', '9']
       }, { display_name: 'Bern, Kansas', lat: '39.9', lon: '-95.9' }]
-      return route.fulfill({ json: found })
+      return route.fulfill({ json: places })
     })
     await drawnTiles(page)
     await find(page, 'Bern')
     await page.getByText(/^Press Enter to search at 127\.0\.0\.1/).waitFor()
-    assert.equal(asked.length, 0, 'what is typed goes nowhere by itself')
+    assert.equal(queries.length, 0, 'what is typed goes nowhere by itself')
     await field(page).press('Enter')
     await page.getByText(/^2 places from/).waitFor()
     assert.equal(await results(page).first().textContent(), '<b>Bern</b>, Schweiz', 'text, no markup')
-    assert.deepEqual([asked.length, asked[0].get('q'), asked[0].get('format'), asked[0].get('accept-language')],
+    assert.deepEqual([queries.length, queries[0].get('q'), queries[0].get('format'), queries[0].get('accept-language')],
       [1, 'Bern', 'jsonv2', 'en'])
     await results(page).first().click()
     await page.waitForURL(/#steps\/[456]\/4\d\.\d+\/\d/)

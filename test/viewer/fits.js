@@ -8,7 +8,7 @@ import { resize } from './browser.js'
 
 export const languages = ['en', 'de', 'fr', 'es']
 
-// the desk comes last: what a test does next on the page, it does there
+// the desk comes last: a test continues at that size
 const SIZES = [
   { viewport: { width: 390, height: 844 }, hasTouch: true },
   { viewport: { width: 820, height: 1112 }, hasTouch: true },
@@ -16,27 +16,27 @@ const SIZES = [
 ]
 
 /**
- * Fails when somebody cannot read text of a part of a page at one of several sizes.
+ * Fails when text of a part of a page cannot be read at one of several sizes.
  * @param {import('playwright-core').Page} page
  * @param {string} within selector of the part
- * @param {string} what the state of the page
+ * @param {string} state of the page
  * @param {object} [options]
  * @param {() => unknown} [options.prepare] after the page was resized
  * @param {{viewport: {width: number, height: number}, hasTouch?: boolean}[]} [options.sizes]
  */
-export async function assertFits (page, within, what, { prepare = () => {}, sizes = SIZES } = {}) {
+export async function assertFits (page, within, state, { prepare = () => {}, sizes = SIZES } = {}) {
   for (const size of sizes) {
     await resize(page, size)
     await prepare()
-    const name = `${what}, ${size.viewport.width} pixels wide`
+    const name = `${state}, ${size.viewport.width} pixels wide`
     assert.ok(await page.locator(within).first().isVisible(), `${name}: nothing to read`)
     assert.deepEqual(await checkFits(page, within), [], name)
   }
 }
 
 /**
- * Text of buttons, selects, labels, headings, links and badges of a part of a page that somebody cannot read. Text that
- * is hidden, or that somebody reaches by scrolling down, is in order.
+ * Lists text of buttons, selects, labels, headings, links and badges in a part of a page that cannot be read. Text that
+ * is hidden, or that can be scrolled into view, is not listed.
  * @param {import('playwright-core').Page} page
  * @param {string} [within] selector of the part
  * @returns {Promise<string[]>} such as `cut off: button.primary “Download”`
@@ -48,10 +48,10 @@ function findOffenders (within) {
   const CONTROLS = 'button, select, label, summary, legend, a, h2, h3, th, dt, strong, em, ' +
     'input[type="number"], input[type="date"], [class*="badge"], [class*="state"], .title'
   const SLACK = 1.5 // pixels: boxes have fractions of pixels
-  const OVERLAP = 3 // pixels in both directions from which two texts count as one over the other: lines have gaps
+  const OVERLAP = 3 // pixels: a smaller overlap in either direction is not reported, because lines have gaps
 
   const name = node => {
-    const classes = [...node.classList].map(each => `.${each}`).join('')
+    const classes = [...node.classList].map(className => `.${className}`).join('')
     const text = (node.getAttribute('aria-label') || node.value || node.textContent).trim().replace(/\s+/g, ' ')
     return `${node.localName}${classes} “${text.slice(0, 60)}”`
   }
@@ -64,12 +64,12 @@ function findOffenders (within) {
 
   // texts for screen readers are clipped on purpose
   const isShown = node => node.checkVisibility({ visibilityProperty: true, opacityProperty: true }) &&
-    [node, ...ancestors(node)].every(each => getComputedStyle(each).clipPath === 'none')
+    [node, ...ancestors(node)].every(element => getComputedStyle(element).clipPath === 'none')
 
   // text of a list that scrolls may lie, out of sight, over text below the list
-  const scrollerOf = node => ancestors(node).find(each => getComputedStyle(each).overflowY !== 'visible')
+  const scrollerOf = node => ancestors(node).find(ancestor => getComputedStyle(ancestor).overflowY !== 'visible')
 
-  const stickyPart = node => [node, ...ancestors(node)].find(each => getComputedStyle(each).position === 'sticky')
+  const stickyPart = node => [node, ...ancestors(node)].find(element => getComputedStyle(element).position === 'sticky')
 
   /** Boxes of the lines of text in a control. */
   const linesOf = control => {
@@ -104,8 +104,8 @@ function findOffenders (within) {
     if (control.matches('select, input[type="date"]')) return isTooNarrow(control)
     const isInline = getComputedStyle(control).display === 'inline'
     if (!isInline && control.scrollWidth > control.clientWidth + SLACK) return true
-    const boxes = ancestors(control).filter(each => getComputedStyle(each).overflowX !== 'visible')
-      .map(each => each.getBoundingClientRect())
+    const boxes = ancestors(control).filter(ancestor => getComputedStyle(ancestor).overflowX !== 'visible')
+      .map(ancestor => ancestor.getBoundingClientRect())
     return linesOf(control).some(line => {
       const isOutside = box => line.left < box.left - SLACK || line.right > box.right + SLACK
       return isOutside({ left: 0, right: innerWidth }) || boxes.some(isOutside)
@@ -115,13 +115,13 @@ function findOffenders (within) {
   /** Whether a place is in sight, and not scrolled away. */
   const isInSight = (control, { x, y }) => x > 0 && x < innerWidth &&
     y > 0 && y < document.documentElement.clientHeight &&
-    ancestors(control).every(each => {
-      if (getComputedStyle(each).overflowY === 'visible') return true
-      const box = each.getBoundingClientRect()
+    ancestors(control).every(ancestor => {
+      if (getComputedStyle(ancestor).overflowY === 'visible') return true
+      const box = ancestor.getBoundingClientRect()
       return y > box.top && y < box.bottom && x > box.left && x < box.right
     })
 
-  /** What lies over the text of a control; nothing where somebody can scroll the control away from under it. */
+  /** The element that covers text of a control, unless the control can be scrolled out from under it. */
   const coverOf = control => {
     if (getComputedStyle(control).pointerEvents === 'none') return undefined
     for (const line of linesOf(control)) {
@@ -132,9 +132,9 @@ function findOffenders (within) {
     }
   }
 
-  const isOver = (one, other) =>
-    Math.min(one.right, other.right) - Math.max(one.left, other.left) > OVERLAP &&
-    Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > OVERLAP
+  const isOver = (first, second) =>
+    Math.min(first.right, second.right) - Math.max(first.left, second.left) > OVERLAP &&
+    Math.min(first.bottom, second.bottom) - Math.max(first.top, second.top) > OVERLAP
 
   const controls = [...document.querySelectorAll(within)]
     .flatMap(part => [...part.querySelectorAll(CONTROLS)]).filter(isShown)
@@ -146,12 +146,12 @@ function findOffenders (within) {
   const texts = controls.map(control => ({
     control, lines: linesOf(control), sticky: stickyPart(control), scroller: scrollerOf(control)
   }))
-  for (const [index, one] of texts.entries()) {
-    for (const other of texts.slice(index + 1)) {
-      const isNested = one.control.contains(other.control) || other.control.contains(one.control)
-      if (isNested || one.sticky !== other.sticky || one.scroller !== other.scroller) continue
-      if (one.lines.some(line => other.lines.some(each => isOver(line, each)))) {
-        offenders.add(`one over the other: ${name(one.control)} and ${name(other.control)}`)
+  for (const [index, first] of texts.entries()) {
+    for (const second of texts.slice(index + 1)) {
+      const isNested = first.control.contains(second.control) || second.control.contains(first.control)
+      if (isNested || first.sticky !== second.sticky || first.scroller !== second.scroller) continue
+      if (first.lines.some(line => second.lines.some(otherLine => isOver(line, otherLine)))) {
+        offenders.add(`one over the other: ${name(first.control)} and ${name(second.control)}`)
       }
     }
   }

@@ -1,5 +1,5 @@
-// No text of the dialog "Save or share the map" and of the card of offline maps is cut off or covered, in any language,
-// at any width and in any state; and the search for such text finds it on small pages of its own.
+// Tests that no text of the dialog "Save or share the map" and of the card of offline maps is cut off or covered, in
+// any language, at any width and in any state. The first suite tests the search for such text on small pages.
 import assert from 'node:assert/strict'
 import { gate } from '../support/client/front.js'
 import { T } from '../support/client/gallery.js'
@@ -114,8 +114,8 @@ onViewer('text of cards', { layers: ['steps'], demo: false }, stage => {
       await card.waitFor()
       await check('no areas')
       await card.locator('.offline-areas > .primary').click()
-      const isEstimated = card.locator('.estimate:not(.waiting) strong')
-      await isEstimated.waitFor()
+      const estimate = card.locator('.estimate:not(.waiting) strong')
+      await estimate.waitFor()
       await check('form')
       await card.locator('.area-form select').last().selectOption('all')
       await check('form with all of the past')
@@ -125,7 +125,7 @@ onViewer('text of cards', { layers: ['steps'], demo: false }, stage => {
       await card.locator('[data-value="polygon"]').click()
       await check('form with a free shape')
       await card.locator('[data-value="box"]').click()
-      await isEstimated.waitFor()
+      await estimate.waitFor()
 
       const { opened, open } = gate()
       const heal = stage.front.rule(async entry => {

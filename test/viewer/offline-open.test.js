@@ -1,5 +1,5 @@
 /* global caches, document, location -- of the page, in functions that run there */
-// The viewer without a network: what was taken along is there, in time as well, and what comes back goes on by itself.
+// Tests the viewer without a network: it shows downloaded areas with their past, and reconnects by itself.
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { TIME_FACTOR } from '../../bench/wait.js'
@@ -10,19 +10,19 @@ import { drawnTiles, openBrowser, openPage, screens, shownAt } from './browser.j
 import { AWAY, onViewer } from '../support/viewer.js'
 import { startServer } from '../support/server.js'
 
-/** Waits until the page could open without a network. */
-const kept = page => page.waitForFunction(() => navigator.serviceWorker.controller)
+/** Waits until the page can open without a network. */
+const waitForWorker = page => page.waitForFunction(() => navigator.serviceWorker.controller)
 
-/** Takes an area along, by the OfflineStore of the page. */
+/** Downloads an area with the OfflineStore of the page. */
 async function take (page, spec) {
   await page.getByRole('button', { name: 'Offline maps' }).click()
   await page.getByRole('region', { name: 'Offline maps' }).waitFor()
-  await page.evaluate(async wish => {
+  await page.evaluate(async areaSpec => {
     const script = /** @type {any} */ (document.querySelector('script[src*="viewer.js"]')).src
     const { openOffline } = await import(script.replace('viewer.js', 'offline.js'))
     const base = new URL('.', location.href).pathname.replace(/\/_design\/.*/, '/')
     const offline = await openOffline('', `tilecouch:${base.split('/').filter(Boolean).join(':')}`)
-    await (await offline.areas.add(wish)).download()
+    await (await offline.areas.add(areaSpec)).download()
   }, spec)
   await page.waitForFunction(() => Object.keys(localStorage).some(key => /^tilecouch:/.test(key)))
   await page.keyboard.press('Escape')
@@ -36,7 +36,7 @@ onViewer('without a network', {}, stage => {
   it('opens a downloaded area with its times, editions, figures and versions of a tile', async () => {
     const page = await stage.visit('#daylight/2/20/0')
     await drawnTiles(page)
-    await kept(page)
+    await waitForWorker(page)
     await take(page, world)
     await stage.front.stop()
     await page.context().setOffline(true)
@@ -92,7 +92,7 @@ onViewer('without a network', {}, stage => {
   it('shows the layers of the store when it answers, and loads no downloaded image again', async () => {
     const page = await stage.visit('#daylight/1/20/0')
     await drawnTiles(page)
-    await kept(page)
+    await waitForWorker(page)
     await take(page, world)
     stage.front.forget()
     await page.reload()
@@ -110,8 +110,8 @@ onViewer('without a network', {}, stage => {
   it('says that the layer of a link, or its place, is not on the device', async () => {
     const page = await stage.visit('#daylight/2/20/0', screens.phone)
     await drawnTiles(page)
-    await kept(page)
-    // without the zooms above: enlarged, they would show something of every place
+    await waitForWorker(page)
+    // without lower zooms: their tiles, enlarged, would cover every place
     await take(page, { ...world, bbox: [0, 10, 80, 80], zooms: 2 })
     await page.context().setOffline(true)
     await page.goto('about:blank')
@@ -131,7 +131,7 @@ onEachStore('the viewer of a gateway below a path, without a network', backend =
     this.timeout(60000)
     browser = await openBrowser(this, { webgl: false })
     const url = await backend.database()
-    store = await openStore(url, made => hang(made, ['steps']))
+    store = await openStore(url, newStore => hang(newStore, ['steps']))
     gateway = await openGateway(url)
   })
   after(async () => {
@@ -146,19 +146,19 @@ onEachStore('the viewer of a gateway below a path, without a network', backend =
       const { port } = new URL(gateway.url)
       const path = /^\/maps(\/.*)$/.exec(request.url ?? '')?.[1]
       if (!path) return response.writeHead(404).end()
-      const passed = http.request({ port, path, method: request.method, headers: request.headers }, answer => {
+      const upstreamRequest = http.request({ port, path, method: request.method, headers: request.headers }, answer => {
         response.writeHead(answer.statusCode ?? 502, answer.headers)
         answer.pipe(response)
       })
-      passed.on('error', () => response.destroy())
-      response.once('close', () => passed.destroy())
-      request.pipe(passed)
+      upstreamRequest.on('error', () => response.destroy())
+      response.once('close', () => upstreamRequest.destroy())
+      request.pipe(upstreamRequest)
     })
     const { page, close } = await openPage(browser)
     try {
       await page.goto(`${proxy.url}/maps/#steps/3/0/0`)
       await drawnTiles(page)
-      await kept(page)
+      await waitForWorker(page)
       await take(page, { name: 'Steps', layer: 'steps', bbox: [-90, -60, 90, 60], zooms: 3, history: true })
       await proxy.close()
       await page.context().setOffline(true)

@@ -1,4 +1,4 @@
-// What the panel of areas says and reckons, and the addresses of the images of areas, without a browser.
+// Tests the texts and calculations of the panel of areas, and the addresses of its images, without a browser.
 import assert from 'node:assert/strict'
 import { DeviceStore } from '../../attachments/device.js'
 import { boxOf, cornersOf, outlinesOf, polygonOf } from '../../attachments/offline/geometry.js'
@@ -13,15 +13,15 @@ const DAY = 1440 * MINUTE
 const NOW = Date.parse('2024-06-20T12:00:00Z')
 const TILE = { z: 3, x: 4, y: 5 }
 const version = rev => ({ _id: 'steps:3:4:5', _rev: rev })
-const before = ms => new Date(NOW - ms).toISOString()
+const timeAgo = ms => new Date(NOW - ms).toISOString()
 
 describe('words of the panel of areas', () => {
   it('say how fresh an area is', () => {
-    assert.equal(freshness({ updated: before(5 * MINUTE) }, NOW), 'Up to date 5 minutes ago')
-    assert.equal(freshness({ updated: before(14 * DAY) }, NOW), '14 days old')
-    assert.equal(freshness({ updated: before(MINUTE), live: true }, NOW), 'Kept up to date')
-    assert.equal(freshness({ updated: before(2 * DAY), live: true }, NOW), '2 days old, follows the store when it can')
-    assert.equal(freshness({ updated: before(-MINUTE) }, NOW), 'Up to date just now', 'a clock that was put back')
+    assert.equal(freshness({ updated: timeAgo(5 * MINUTE) }, NOW), 'Up to date 5 minutes ago')
+    assert.equal(freshness({ updated: timeAgo(14 * DAY) }, NOW), '14 days old')
+    assert.equal(freshness({ updated: timeAgo(MINUTE), live: true }, NOW), 'Kept up to date')
+    assert.equal(freshness({ updated: timeAgo(2 * DAY), live: true }, NOW), '2 days old, follows the store when it can')
+    assert.equal(freshness({ updated: timeAgo(-MINUTE) }, NOW), 'Up to date just now', 'a clock that was put back')
   })
 
   it('say how much of the past an area has, and since which day', () => {
@@ -36,7 +36,7 @@ describe('words of the panel of areas', () => {
     for (const [state, ...words] of /** @type {[any, ...string[]][]} */ ([
       [{ state: 'new' }, 'Not downloaded yet', 'Download', 'download'],
       [{ state: 'downloading' }, 'Downloading …', 'Pause', 'pause'],
-      [{ state: 'downloading', updated: before(0) }, 'Refreshing …', 'Pause', 'pause'],
+      [{ state: 'downloading', updated: timeAgo(0) }, 'Refreshing …', 'Pause', 'pause'],
       [{ state: 'paused' }, 'Paused', 'Go on', 'download'],
       [{ state: 'incomplete', failed: 3 }, '3 tiles failed', 'Try again', 'download'],
       [{ state: 'incomplete', failed: 0 }, 'Not complete', 'Go on', 'download'],
@@ -108,36 +108,36 @@ describe('shapes of areas', () => {
 
 describe('an estimate for an area that changes', () => {
   it('is requested after a pause, and only the last answer counts', async () => {
-    const asked = []
-    const answered = []
-    const answers = {}
+    const requests = []
+    const results = []
+    const resolvers = {}
     const estimator = new Estimator((spec, { signal }) => new Promise(resolve => {
-      asked.push([spec, signal])
-      answers[spec] = resolve
-    }), answer => answered.push(answer))
+      requests.push([spec, signal])
+      resolvers[spec] = resolve
+    }), answer => results.push(answer))
     estimator.follow('a')
     estimator.follow('b')
-    await until(() => asked.length === 1, { what: 'the question' })
+    await until(() => requests.length === 1, { what: 'the question' })
     estimator.follow('c')
-    assert.equal(asked[0][1].aborted, true, 'nobody wants to know any more')
-    await until(() => asked.length === 2, { what: 'the next question' })
-    answers.c(3)
-    answers.b(2)
-    await until(() => answered.length, { what: 'the answer' })
-    assert.deepEqual(answered, [{ answer: 3 }])
-    assert.deepEqual(asked.map(([spec]) => spec), ['b', 'c'])
+    assert.equal(requests[0][1].aborted, true, 'nobody wants to know any more')
+    await until(() => requests.length === 2, { what: 'the next question' })
+    resolvers.c(3)
+    resolvers.b(2)
+    await until(() => results.length, { what: 'the answer' })
+    assert.deepEqual(results, [{ answer: 3 }])
+    assert.deepEqual(requests.map(([spec]) => spec), ['b', 'c'])
   })
 })
 
 describe('addresses of images on the device', () => {
   const { createObjectURL, revokeObjectURL } = URL
-  let made, revoked
+  let blobs, revoked
   beforeEach(() => {
-    made = []
+    blobs = []
     revoked = []
     URL.createObjectURL = blob => {
-      made.push(blob)
-      return `blob:${made.length}`
+      blobs.push(blob)
+      return `blob:${blobs.length}`
     }
     URL.revokeObjectURL = url => { revoked.push(url) }
   })
@@ -152,7 +152,7 @@ describe('addresses of images on the device', () => {
     rev = '2-b'
     const second = await store.newestUrl('steps', TILE)
     assert.notEqual(second, first)
-    assert.deepEqual(await Promise.all(made.map(blob => blob.text())), ['1-a', '2-b'])
+    assert.deepEqual(await Promise.all(blobs.map(blob => blob.text())), ['1-a', '2-b'])
   })
 
   it('are created once for concurrent readers', async () => {
@@ -163,7 +163,7 @@ describe('addresses of images on the device', () => {
       store.tileUrl(version('1-a')), store.tileUrl(version('1-a')),
       store.newestUrl('steps', TILE), store.newestUrl('steps', TILE)
     ])
-    assert.deepEqual([new Set(urls).size, made.length], [1, 1], 'no address that nobody revokes')
+    assert.deepEqual([new Set(urls).size, blobs.length], [1, 1], 'no address that nobody revokes')
   })
 
   it('are looked up again after the image was missing or its reading failed', async () => {

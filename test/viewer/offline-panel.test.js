@@ -1,6 +1,6 @@
 /* global document, indexedDB -- of the page, in functions that run there */
-// Areas taken along in the viewer, from the first press to the last: what people see and press, and nothing else; also
-// without room, store, leave or network.
+// Tests offline areas in the viewer through the texts and buttons that people see, from the first press to the last.
+// This includes devices without free space, store, permission or network.
 import assert from 'node:assert/strict'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { gate } from '../support/client/front.js'
@@ -83,12 +83,12 @@ onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, s
     await page.getByRole('combobox', { name: 'Past' }).selectOption('All of the past')
     await estimate(page)
     let batches = 0
-    const free = stage.front.rule(async entry => { if (isBatch(entry) && ++batches > 1) await opened })
+    const removeRule = stage.front.rule(async entry => { if (isBatch(entry) && ++batches > 1) await opened })
     await page.getByRole('button', { name: 'Download', exact: true }).click()
     await area(page, 'Small').getByRole('progressbar').waitFor()
     await page.getByRole('button', { name: 'Pause' }).click()
     await state(page, 'Small', 'Paused')
-    free()
+    removeRule()
     open()
     await page.reload()
     await openAreas(page)
@@ -124,23 +124,23 @@ onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, s
     await page.locator('.area .problem', { hasText: 'There is an area of this name already.' }).waitFor()
     await field.fill('Harbour')
     await field.press('Enter')
-    const gone = area(page, 'Harbour')
-    await gone.waitFor()
+    const renamedArea = area(page, 'Harbour')
+    await renamedArea.waitFor()
     assert.deepEqual(await page.locator('.area .title').allTextContents(), ['Steps', 'Harbour'])
-    await gone.getByRole('button', { name: 'Remove', exact: true }).click()
-    await gone.getByText(/^Remove “Harbour”\? 6 tiles, 1\.7 kB will be removed from this device/).waitFor()
-    const keep = gone.getByRole('button', { name: 'Keep it' })
+    await renamedArea.getByRole('button', { name: 'Remove', exact: true }).click()
+    await renamedArea.getByText(/^Remove “Harbour”\? 6 tiles, 1\.7 kB will be removed from this device/).waitFor()
+    const keep = renamedArea.getByRole('button', { name: 'Keep it' })
     assert.equal(await keep.evaluate(button => button === document.activeElement), true, 'Enter removes nothing')
     await keep.click()
-    assert.equal(await gone.count(), 1)
-    await gone.getByRole('button', { name: 'Remove', exact: true }).click()
-    await gone.getByRole('button', { name: 'Remove it' }).click()
-    await gone.waitFor({ state: 'detached' })
+    assert.equal(await renamedArea.count(), 1)
+    await renamedArea.getByRole('button', { name: 'Remove', exact: true }).click()
+    await renamedArea.getByRole('button', { name: 'Remove it' }).click()
+    await renamedArea.waitFor({ state: 'detached' })
     assert.equal(await page.evaluate(() => document.activeElement?.closest('.card')?.className),
       'card offline', 'the focus stays in the card')
     await state(page, 'Steps', 'Up to date just now')
-    const [, after] = /Maps take (.*?) ·/.exec(String(await page.locator('.meter .figures').textContent())) ?? []
-    assert.ok(after, 'what is left takes room')
+    const [, size] = /Maps take (.*?) ·/.exec(String(await page.locator('.meter .figures').textContent())) ?? []
+    assert.ok(size, 'what is left takes room')
   })
 
   it('keeps an area up to date by itself, also after a reload', async () => {
@@ -160,20 +160,20 @@ onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, s
   })
 
   const download = page => page.getByRole('button', { name: 'Download', exact: true })
-  /** Says that there are so many bytes. */
-  const say = (page, quota) =>
-    page.evaluate(most => { navigator.storage.estimate = async () => ({ quota: most, usage: 1000 }) }, quota)
+  /** Makes the browser report this quota, in bytes. */
+  const setQuota = (page, quota) =>
+    page.evaluate(bytes => { navigator.storage.estimate = async () => ({ quota: bytes, usage: 1000 }) }, quota)
 
   it('says before a download that it does not fit, and downloads it when there is room', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await openAreas(page)
-    await say(page, 3000)
+    await setQuota(page, 3000)
     await page.getByRole('button', { name: 'Download an area' }).click()
     await page.locator('.estimate.warn', { hasText: /does not fit: it needs .* kB, and \d.* are free/ }).waitFor()
     assert.equal(await download(page).getAttribute('aria-disabled'), 'true')
     await download(page).click({ force: true })
     assert.equal(await page.locator('.area-form').count(), 1, 'nothing happens')
-    await say(page, ROOM)
+    await setQuota(page, ROOM)
     await page.getByRole('combobox', { name: 'Past' }).selectOption('All of the past')
     await page.locator('.estimate:not(.warn)').waitFor()
     await estimate(page)
@@ -196,7 +196,7 @@ onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, s
     await numbers.fill('1, 2, three, 4')
     await numbers.press('Tab')
     await page.getByText('These are not four numbers in degrees').waitFor()
-    await numbers.fill('10, -30, 20, -20') // 3/4/4 is there, 3/3/4 is not
+    await numbers.fill('10, -30, 20, -20') // the layer has 3/4/4, but not 3/3/4
     await numbers.press('Tab')
     assert.deepEqual(await estimate(page).then(({ tiles }) => tiles), 1)
     await numbers.fill('-20, -30, -10, -20')
@@ -206,13 +206,13 @@ onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, s
   })
 
   it('says that the store is away during a download, and continues it with one press', async function () {
-    this.timeout(150000) // a download asks for a while before it gives up
+    this.timeout(150000) // a download retries for a while before it fails
     const page = await stage.visit('#steps/3/0/0')
     const { opened, open } = gate()
     await openAreas(page)
     await begin(page)
     stage.front.rule(async entry => { if (isBatch(entry)) await opened })
-    stage.front.forget() // an estimate reads some, too
+    stage.front.forget() // the estimate sends such requests, too
     await download(page).click()
     await until(() => stage.front.requests().some(isBatch), { what: 'the download to begin' })
     await stage.front.stop()
@@ -237,11 +237,11 @@ onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, s
     const page = await stage.visit('#steps/3/0/0')
     await openAreas(page)
     await begin(page)
-    const bad = 'steps:3:3:3'
+    const failingId = 'steps:3:3:3'
     const heal = stage.front.rule(({ path, body }) => {
-      const isAsked = isBatch({ path }) ? body.docs.some(({ id }) => id === bad)
-        : path.startsWith('steps%3A3%3A3%3A3') || path.startsWith(bad)
-      return isAsked ? { status: 500, body: '{"error":"broken","reason":"broken"}' } : undefined
+      const isFailing = isBatch({ path }) ? body.docs.some(({ id }) => id === failingId)
+        : path.startsWith('steps%3A3%3A3%3A3') || path.startsWith(failingId)
+      return isFailing ? { status: 500, body: '{"error":"broken","reason":"broken"}' } : undefined
     })
     await download(page).click()
     await state(page, 'Steps', '1 tile failed')
@@ -249,9 +249,9 @@ onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, s
     stage.front.forget()
     await area(page, 'Steps').getByRole('button', { name: 'Try again' }).click()
     await state(page, 'Steps', 'Up to date just now')
-    const asked = stage.front.requests().filter(isBatch).flatMap(({ body }) => body.docs.map(({ id }) => id))
+    const requestedIds = stage.front.requests().filter(isBatch).flatMap(({ body }) => body.docs.map(({ id }) => id))
       .filter(id => /^steps:/.test(id))
-    assert.deepEqual([...new Set(asked)], [bad])
+    assert.deepEqual([...new Set(requestedIds)], [failingId])
     stage.allow(/500/)
   })
 

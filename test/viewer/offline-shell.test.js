@@ -1,5 +1,5 @@
 /* global caches, document, getComputedStyle, location, window -- of the page, in functions that run there */
-// What the browser keeps of the viewer: all of its files or none, of one version, and nothing of what a store holds.
+// Tests which files of the viewer the browser caches: all files of one version or none, and no data of a store.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { stamp } from '../../loader/couchapp/bundle.js'
@@ -9,24 +9,24 @@ import { AWAY, onViewer } from '../support/viewer.js'
 
 /** Files in the browser's caches: address of a cache -> names. */
 const kept = page => page.evaluate(async () => {
-  const found = {}
-  for (const name of await caches.keys()) found[name] = (await (await caches.open(name)).keys())
+  const namesByCache = {}
+  for (const name of await caches.keys()) namesByCache[name] = (await (await caches.open(name)).keys())
     .map(({ url }) => url.slice(new URL('.', location.href).href.length).replace(/\?v=.*/, '')).sort()
-  return found
+  return namesByCache
 })
 
 const FILES = ['', 'favicon.svg', 'icon-192.png', 'icon-512.png', 'icon-maskable-512.png', 'leaflet.css',
   'leaflet.js', 'manifest.webmanifest', 'offline.js', 'take.js', 'viewer.css', 'viewer.js', 'words.en.json']
 
-/** Waits until all of the version that a page is of is kept and used, and answers which one it is. */
-async function keptVersion (page) {
+/** Waits until all files of the page's version are cached and in use, and returns the version. */
+async function waitForVersion (page) {
   const version = await page.evaluate(
     () => new URL(/** @type {any} */ (document.querySelector('script[src*="viewer.js"]')).src).searchParams.get('v')
   )
-  await until(() => page.evaluate(async ([wanted, count]) => {
+  await until(() => page.evaluate(async ([pageVersion, count]) => {
     const { active, installing, waiting } = await navigator.serviceWorker.ready
-    if (!installing && !waiting) active?.postMessage('rest') // the page says so after a while
-    const name = (await caches.keys()).find(key => key.endsWith(` ${wanted}`))
+    if (!installing && !waiting) active?.postMessage('rest') // the page sends this after a while
+    const name = (await caches.keys()).find(key => key.endsWith(` ${pageVersion}`))
     if (!name || (await (await caches.open(name)).keys()).length < count) return false
     return !installing && !waiting && active?.state === 'activated' && Boolean(navigator.serviceWorker.controller)
   }, [version, FILES.length]), { what: 'all of a version', timeout: 30000 })
@@ -38,7 +38,7 @@ const versionsOf = page => page.evaluate(
     getComputedStyle(document.documentElement).getPropertyValue('--version') })
 )
 
-const all = number => ({ 'viewer.js': number, 'leaflet.js': number, 'viewer.css': number })
+const versionsAt = number => ({ 'viewer.js': number, 'leaflet.js': number, 'viewer.css': number })
 
 const MARKED = { 'viewer.js': 'js', 'leaflet.js': 'js', 'offline.js': 'js', 'viewer.css': 'css' }
 
@@ -47,9 +47,9 @@ const mark = (name, number) => MARKED[name] === 'css'
   : `\n;(globalThis.versions ??= {})["${name}"] = ${number};`
 
 /**
- * Deploys another version of the viewer: every file of it that runs says which one it is of.
+ * Deploys another version of the viewer, in which every file that runs reports its version.
  * @param {any} store
- * @param {number} number told by `versions` of the page, and by `--version` of its style
+ * @param {number} number reported by `versions` of the page, and by `--version` of its style
  */
 async function deploy (store, number) {
   const { _attachments, ...design } = await store.couch.request({ path: '_design/tiles?attachments=true' })
@@ -58,7 +58,7 @@ async function deploy (store, number) {
   for (const name of Object.keys(MARKED)) {
     files[name].bytes = Buffer.concat([files[name].bytes, Buffer.from(mark(name, number))])
   }
-  // as it was before it was stamped
+  // without the stamps of the previous build
   files['index.html'].bytes = Buffer.from(
     files['index.html'].bytes.toString().replace(/\?v=[0-9a-f]+/g, '').replace(/integrity="[^"]+"/g, 'integrity=""')
   )
@@ -81,24 +81,24 @@ onViewer('its own files', {}, stage => {
 
   it('are cached in one version, and the service worker answers no request for data', async () => {
     const page = await stage.visit()
-    const bySw = []
-    page.on('response', response => { if (response.fromServiceWorker()) bySw.push(response.url()) })
+    const workerUrls = []
+    page.on('response', response => { if (response.fromServiceWorker()) workerUrls.push(response.url()) })
     await drawnTiles(page)
-    const version = await keptVersion(page)
+    const version = await waitForVersion(page)
     await reload(page)
     await drawnTiles(page)
     await page.getByRole('button', { name: 'Zoom in', exact: true }).click()
     await page.getByRole('button', { name: 'Last change' }).click()
     await drawnTiles(page)
     assert.deepEqual(Object.values(await kept(page)), [FILES])
-    const inside = bySw.map(url => url.slice(stage.address.length))
-    assert.deepEqual(inside.filter(path => path !== '' && !path.endsWith(`?v=${version}`)), [])
-    for (const name of ['', `viewer.js?v=${version}`, `leaflet.js?v=${version}`]) assert.ok(inside.includes(name), name)
+    const paths = workerUrls.map(url => url.slice(stage.address.length))
+    assert.deepEqual(paths.filter(path => path !== '' && !path.endsWith(`?v=${version}`)), [])
+    for (const name of ['', `viewer.js?v=${version}`, `leaflet.js?v=${version}`]) assert.ok(paths.includes(name), name)
   })
 
   it('open the page without a network or a server, and the page says which is missing', async () => {
     const page = await stage.open()
-    await keptVersion(page)
+    await waitForVersion(page)
     await stage.front.stop()
     await page.context().setOffline(true)
     await page.reload()
@@ -115,7 +115,7 @@ onViewer('its own files', {}, stage => {
 
   it('are used when a proxy answers 502 for the page, and for no other answer', async () => {
     const page = await stage.visit()
-    await keptVersion(page)
+    await waitForVersion(page)
     const isPage = ({ path }) => path === '_design/tiles/_rewrite/'
     const heal = stage.front.rule(entry => isPage(entry) ? { status: 502, body: 'Bad gateway' } : undefined)
     await page.reload()
@@ -134,21 +134,21 @@ onViewer('its own files', {}, stage => {
 
   it('are all of the new version after one reload, also without a network', async () => {
     const page = await stage.open()
-    const first = await keptVersion(page)
+    const first = await waitForVersion(page)
     let before = first
     for (const number of [2, 3]) {
       await deploy(stage.store, number)
       await reload(page)
-      assert.deepEqual(await versionsOf(page), all(number))
-      const version = await keptVersion(page)
+      assert.deepEqual(await versionsOf(page), versionsAt(number))
+      const version = await waitForVersion(page)
       assert.notEqual(version, before)
-      // pages that are still open may need the one before; older ones go
+      // pages that are still open may need the previous version; older versions are removed
       await until(async () => Object.keys(await kept(page)).map(name => name.split(' ').at(-1))
         .join() === `${before},${version}`, { what: 'two versions' })
       await page.context().setOffline(true)
       await page.reload()
       await page.getByRole('heading', { name: 'You are offline' }).waitFor()
-      assert.deepEqual(await versionsOf(page), all(number))
+      assert.deepEqual(await versionsOf(page), versionsAt(number))
       await page.context().setOffline(false)
       before = version
     }
@@ -158,15 +158,15 @@ onViewer('its own files', {}, stage => {
   it('are never of two versions on one page', async () => {
     await deploy(stage.store, 4)
     const page = await stage.open()
-    await keptVersion(page)
+    await waitForVersion(page)
     await deploy(stage.store, 5)
     const other = await page.context().newPage()
     await other.goto(stage.address)
-    await keptVersion(other)
-    assert.deepEqual(await versionsOf(other), all(5))
+    await waitForVersion(other)
+    assert.deepEqual(await versionsOf(other), versionsAt(5))
     await page.getByRole('button', { name: 'Offline maps' }).click()
     await page.waitForFunction(() => /** @type {any} */ (window).versions['offline.js'])
-    assert.deepEqual(await versionsOf(page), { ...all(4), 'offline.js': 4 })
+    assert.deepEqual(await versionsOf(page), { ...versionsAt(4), 'offline.js': 4 })
   })
 
   it('are not cached when one of them is of another version, as during a deployment', async () => {
@@ -179,7 +179,7 @@ onViewer('its own files', {}, stage => {
       !(await navigator.serviceWorker.getRegistration())), { what: 'nothing' })
     stage.front.reset()
     await reload(page)
-    await keptVersion(page)
+    await waitForVersion(page)
   })
 
   it('are cached later when only offline maps or images need them', async () => {
@@ -188,13 +188,13 @@ onViewer('its own files', {}, stage => {
       { what: 'the service worker' })
     assert.deepEqual(Object.values(await kept(page)), [FILES.filter(name => !['offline.js', 'take.js'].includes(name))])
     assert.deepEqual(stage.front.requests('other').filter(({ path }) => path.includes('/offline.js')), [])
-    await keptVersion(page)
+    await waitForVersion(page)
     assert.deepEqual(Object.values(await kept(page)), [FILES])
   })
 
   it('can be installed as an app', async () => {
     const page = await stage.visit()
-    await keptVersion(page)
+    await waitForVersion(page)
     const devtools = await page.context().newCDPSession(page)
     const { installabilityErrors } = await devtools.send('Page.getInstallabilityErrors')
     assert.deepEqual(installabilityErrors.filter(({ errorId }) => errorId !== 'in-incognito'), [])

@@ -1,5 +1,5 @@
 /* global document -- of the page, in functions that run there */
-// What a reader sees of the panel and the header: nothing is cut off, nothing jumps, and the chosen layer is in view.
+// Tests the panel and the header: no text is cut off, the layout is stable, and the chosen layer is in view.
 import assert from 'node:assert/strict'
 import { load } from '../../loader/load/index.js'
 import { tilesOf } from '../support/client/gallery.js'
@@ -26,7 +26,7 @@ onViewer('the panel', { layers: ['steps', 'bounded', 'late', 'deep', 'vector'] }
   /** Whether an element lies in the part of the list that is in view. */
   const isInView = locator => locator.evaluate(node => {
     const [box, view] =
-      [node, document.getElementById('content')].map(each => /** @type {any} */ (each).getBoundingClientRect())
+      [node, document.getElementById('content')].map(element => /** @type {any} */ (element).getBoundingClientRect())
     return box.top >= view.top - 1 && box.bottom <= view.bottom + 1
   })
 

@@ -1,6 +1,6 @@
 /* global window, document -- of the page, in functions that run there */
-// The policy that `setup --allow-viewer` sets on a CouchDB, in a browser: the viewer runs under it, whole, and a page
-// that somebody attached in another database does nothing, also when an admin opens it.
+// Tests in a browser the policy that `setup --allow-viewer` sets on a CouchDB. The whole viewer runs under it, but a
+// page attached in another database runs no script, even if an admin opens it.
 import assert from 'node:assert/strict'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { until } from '../../bench/wait.js'
@@ -14,9 +14,9 @@ import { drawnTiles, openBrowser, openPage } from './browser.js'
 import { SMALL } from './stores.js'
 import { make, openTake } from './take-support.js'
 
-const HURT = what => `fetch('/hurt_${what}', { method: 'PUT', credentials: 'include' })`
+const HURT = name => `fetch('/hurt_${name}', { method: 'PUT', credentials: 'include' })`
 
-/** Every way in which a page runs a script. */
+/** Attachments that use every way in which a page runs a script. */
 const ATTACHED = {
   'page.html': ['text/html', `<!doctype html><script>${HURT('inline')}</script>
 <script src="script.js"></script><script type="module" src="module.js"></script>
@@ -46,8 +46,8 @@ describe('the policy of a CouchDB that serves the viewer', function () {
     await up({ db: url, demoSize: SMALL })
     await json(`${couch.url}/other`, { method: 'PUT' })
     const page = await (await request(`${url}/_design/tiles/index.html`)).text()
-    const all = { ...ATTACHED, 'viewer.html': ['text/html', page.replaceAll(' src="', ` src="${VIEWER}`)] }
-    const _attachments = Object.fromEntries(Object.entries(all)
+    const files = { ...ATTACHED, 'viewer.html': ['text/html', page.replaceAll(' src="', ` src="${VIEWER}`)] }
+    const _attachments = Object.fromEntries(Object.entries(files)
       .map(([name, [type, text]]) => [name, { content_type: type, data: Buffer.from(text).toString('base64') }]))
     await json(`${couch.url}/other/hostile`, { method: 'PUT', body: JSON.stringify({ _attachments }) })
   })
@@ -58,63 +58,63 @@ describe('the policy of a CouchDB that serves the viewer', function () {
 
   const address = () => `${couch.url}/_node/_local/_config/${CSP}`
   const currentPolicy = () => json(address())
-  const set = policy => request(address(),
+  const setPolicy = policy => request(address(),
     { method: policy === null ? 'DELETE' : 'PUT', ...(policy !== null && { body: JSON.stringify(policy) }) })
-  /** What the doctor says of it. */
-  const state = async options => (await doctor(url, options)).findings.find(({ check }) => check === CSP)
+  /** The finding of the doctor about the policy. */
+  const policyFinding = async options => (await doctor(url, options)).findings.find(({ check }) => check === CSP)
 
-  /** An admin who has logged in opens it. */
+  /** Opens a path as an admin who has logged in. */
   async function visit (path, waitUntil = 'networkidle') {
-    const opened = await openPage(browser)
+    const view = await openPage(browser)
     const { username, password } = new URL(couch.url)
-    const answer = await opened.page.context()
+    const answer = await view.page.context()
       .request.post(`http://127.0.0.1:${couch.port}/_session`, { form: { name: username, password } })
     assert.equal(answer.status(), 200)
-    await opened.page.goto(`http://127.0.0.1:${couch.port}${path}`, { waitUntil })
-    return opened
+    await view.page.goto(`http://127.0.0.1:${couch.port}${path}`, { waitUntil })
+    return view
   }
 
-  async function hurt () {
+  async function openHostilePages () {
     const { page, close } = await visit('/other/hostile/page.html')
     await page.getByText('read me').waitFor()
     await close()
     const { page: image, close: closeImage } = await visit('/other/hostile/image.svg')
     assert.match(image.url(), /image\.svg$/)
     await closeImage()
-    const found = (await json(`${couch.url}/_all_dbs`)).filter(name => name.startsWith('hurt_'))
-    for (const name of found) await request(`${couch.url}/${name}`, { method: 'DELETE' })
-    return found
+    const createdDatabases = (await json(`${couch.url}/_all_dbs`)).filter(name => name.startsWith('hurt_'))
+    for (const name of createdDatabases) await request(`${couch.url}/${name}`, { method: 'DELETE' })
+    return createdDatabases
   }
 
   it('runs scripts that anybody attached, for an admin too, if an older version set it', async () => {
-    await set(VIEWER_CSP)
-    assert.deepEqual(await hurt(), ['hurt_module', 'hurt_script'])
+    await setPolicy(VIEWER_CSP)
+    assert.deepEqual(await openHostilePages(), ['hurt_module', 'hurt_script'])
   })
 
   it('is narrowed by `doctor --fix`, which allows the viewer only with --allow-viewer', async () => {
-    assert.equal((await state({}))?.state, 'bad', 'the old one')
-    assert.equal((await state({ fix: true }))?.fixed, VIEWER_CSP)
+    assert.equal((await policyFinding({}))?.state, 'bad', 'the old one')
+    assert.equal((await policyFinding({ fix: true }))?.fixed, VIEWER_CSP)
     assert.equal(await currentPolicy(), await couchPolicy(ALLOWED))
-    await set(null)
-    assert.equal(await state({ fix: true }), undefined, 'nothing runs, and it stays so')
-    await set("default-src 'self' 'unsafe-inline'")
-    assert.equal((await state({ fix: true }))?.state, 'bad', 'of somebody else: reported, and left alone')
-    assert.equal((await state({ fix: true, allowViewer: true }))?.state, 'ok')
-    await set("default-src 'none'; script-src 'sha256-mine'; img-src 'self'")
-    assert.equal(await state({ fix: true }), undefined, 'of somebody else, and narrow')
-    await set((await couchPolicy(ALLOWED)).replace(/sha256-\w/, 'sha256-x'))
+    await setPolicy(null)
+    assert.equal(await policyFinding({ fix: true }), undefined, 'nothing runs, and it stays so')
+    await setPolicy("default-src 'self' 'unsafe-inline'")
+    assert.equal((await policyFinding({ fix: true }))?.state, 'bad', 'of somebody else: reported, and left alone')
+    assert.equal((await policyFinding({ fix: true, allowViewer: true }))?.state, 'ok')
+    await setPolicy("default-src 'none'; script-src 'sha256-mine'; img-src 'self'")
+    assert.equal(await policyFinding({ fix: true }), undefined, 'of somebody else, and narrow')
+    await setPolicy((await couchPolicy(ALLOWED)).replace(/sha256-\w/, 'sha256-x'))
     assert.equal((await up({ db: url, demo: false })).blocked, true, 'of another version')
-    assert.equal((await state({}))?.state, 'warning')
-    assert.equal((await state({ fix: true }))?.state, 'ok')
+    assert.equal((await policyFinding({}))?.state, 'warning')
+    assert.equal((await policyFinding({ fix: true }))?.state, 'ok')
   })
 
   it('runs the viewer with its workers and offline maps, and no script of another database', async () => {
-    await set(await couchPolicy(ALLOWED))
+    await setPolicy(await couchPolicy(ALLOWED))
     assert.equal((await up({ db: url, demo: false })).blocked, false)
-    assert.deepEqual(await hurt(), [])
+    assert.deepEqual(await openHostilePages(), [])
     const { page, errors, close } = await visit(VIEWER, 'load')
     assert.ok(await drawnTiles(page) > 0)
-    const card = await openTake(page, 'Time-lapse') // which has a worker
+    const card = await openTake(page, 'Time-lapse') // it uses a worker
     await card.getByText(/^\d+ frames/).waitFor()
     assert.equal((await make(card, 'Make the time-lapse')).bytes.subarray(0, 3).toString(), 'GIF')
     await card.getByRole('button', { name: /^Close/ }).click()
@@ -145,34 +145,34 @@ describe('the policy of a CouchDB that serves the viewer', function () {
 
   it('refuses the service worker of a foreign page that runs the scripts of the viewer', async () => {
     const policy = await couchPolicy(ALLOWED)
-    /** What came first of it: a refusal, or a worker that ran. */
+    /** Tells which came first: a refusal, or a run of the worker. */
     const outcome = async () => {
       const { page, errors, close } = await visit('/other/hostile/viewer.html', 'load')
-      let found = ''
+      let result = ''
       await until(async () => {
-        if (errors.some(error => /sw\.js/.test(error) && /worker-src/.test(error))) found = 'refused'
-        if ((await json(`${couch.url}/_all_dbs`)).includes('hurt_worker')) found = 'ran'
-        return found
+        if (errors.some(error => /sw\.js/.test(error) && /worker-src/.test(error))) result = 'refused'
+        if ((await json(`${couch.url}/_all_dbs`)).includes('hurt_worker')) result = 'ran'
+        return result
       }, { timeout: 30000, what: 'the worker or a refusal' })
       await page.evaluate(async () => {
-        for (const own of await window.navigator.serviceWorker.getRegistrations()) await own.unregister()
+        for (const worker of await window.navigator.serviceWorker.getRegistrations()) await worker.unregister()
       })
       await close()
-      return found
+      return result
     }
-    await set(policy)
+    await setPolicy(policy)
     assert.equal(await outcome(), 'refused')
-    await set(policy.replace(/worker-src [^;]*/, "worker-src 'self'"))
+    await setPolicy(policy.replace(/worker-src [^;]*/, "worker-src 'self'"))
     assert.equal(await outcome(), 'ran', 'as older versions allowed')
-    assert.deepEqual(await hurt(), ['hurt_worker'])
-    assert.equal((await state({}))?.state, 'bad')
-    assert.equal((await state({ fix: true }))?.fixed, policy.replace(/worker-src [^;]*/, "worker-src 'self'"))
+    assert.deepEqual(await openHostilePages(), ['hurt_worker'])
+    assert.equal((await policyFinding({}))?.state, 'bad')
+    assert.equal((await policyFinding({ fix: true }))?.fixed, policy.replace(/worker-src [^;]*/, "worker-src 'self'"))
     assert.equal(await currentPolicy(), policy)
   })
 
   it('runs no attached script if it is the default of CouchDB', async () => {
-    await set(null)
-    assert.deepEqual(await hurt(), [])
+    await setPolicy(null)
+    assert.deepEqual(await openHostilePages(), [])
   })
 })
 
@@ -193,8 +193,8 @@ describe('reading a policy', () => {
         "script-src 'unsafe-inline'; script-src 'none'", 'script-src https:',
         "script-src 'sha256-x'; script-src-elem *", "script-src 'none'; script-src-attr 'unsafe-inline'"]
     }
-    for (const [lets, all] of Object.entries(policies)) for (const policy of all) {
-      assert.equal(letsRun(policy), lets, String(policy))
+    for (const [expected, examples] of Object.entries(policies)) for (const policy of examples) {
+      assert.equal(letsRun(policy), expected, String(policy))
     }
     assert.deepEqual(await Promise.all(
       [null, VIEWER_CSP, 'sandbox', await couchPolicy(), "script-src 'sha256-x'"].map(policy => runsViewer(policy))

@@ -1,19 +1,19 @@
 /* global document, getComputedStyle, innerWidth, location -- of the page, in functions that run there */
-// Layers over each other and a map under them; the name, colour and first layer of the operator; a layer in another
-// grid than Web Mercator, which the page cannot draw, and offers nowhere as if it could. A store of many layers: they
-// are found, they stand in groups, and the first visit is small.
+// Tests layers over each other and on a base map, and the settings of the operator: name, colour and first layer. The
+// page cannot draw a layer in another grid than Web Mercator, and does not offer it as a map. A store of many layers
+// shows them in groups, finds them by name, and keeps the first visit small.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { history, tilesOf } from '../support/client/gallery.js'
 import { drawnTiles, resize, screens } from './browser.js'
 import { onViewer } from '../support/viewer.js'
 
-const LAYERS = 40 // of the store of many layers
-const FIRST_LOAD = 400000 // bytes, of this store
+const LAYERS = 40 // in the store of many layers
+const FIRST_LOAD = 400000 // bytes of a first visit to this store
 
 onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep', 'swiss'], demo: false }, stage => {
   const settings = fields => stage.store.couch.update('tilecouch', doc => ({ ...doc, ...fields }))
-  /** Layers on the map: z-index and opacity, from the bottom to the top. */
+  /** The z-index and opacity of the layers on the map, from the bottom to the top. */
   const onMap = page => page.locator('#map .leaflet-tile-pane > .leaflet-layer').evaluateAll(nodes => nodes
     .map(({ style }) => [Number(/** @type {any} */ (style).zIndex), Number(/** @type {any} */ (style).opacity || 1)])
       .sort(([a], [b]) => a - b))
@@ -148,16 +148,16 @@ onViewer('many layers', { demo: false }, stage => {
       await stage.store.write(await history(layer, { 1: [...tilesOf(0), ...tilesOf(1), ...tilesOf(2)], 2: tilesOf(0) }))
     }
   })
-  /** Nothing is on its way but the wait for changes. */
-  const rest =
+  /** Waits until only the request for changes is open. */
+  const waitUntilIdle =
     () => until(() => stage.front.requests().every(({ kind, done }) => kind === 'changes' || done), { what: 'a rest' })
   const titles = page => page.locator('.layer:visible .title').allTextContents()
 
   it('are grouped, sorted by the numbers in their names, and found by a part of a name', async () => {
     const page = await stage.open('#aerial-1/2/0/0')
     assert.deepEqual(await page.locator('.group').allTextContents(), ['aerial', 'Topographic maps'])
-    const all = await titles(page)
-    assert.deepEqual([all.length, ...all.slice(0, 6)],
+    const visibleTitles = await titles(page)
+    assert.deepEqual([visibleTitles.length, ...visibleTitles.slice(0, 6)],
       [LAYERS, 'Sheet 1', 'Sheet 3', 'Sheet 5', 'Sheet 7', 'Sheet 9', 'Sheet 11'])
     await page.getByRole('searchbox', { name: 'Find a layer' }).fill('topo 3')
     assert.deepEqual(await titles(page), [30, 32, 34, 36, 38].map(number => `Sheet ${number}`))
@@ -170,7 +170,7 @@ onViewer('many layers', { demo: false }, stage => {
   it('load their pictures only when they come into view', async () => {
     const page = await stage.visit('#aerial-1/2/0/0')
     await page.locator('.thumbnail img').first().waitFor()
-    await rest()
+    await waitUntilIdle()
     const before = await page.locator('.thumbnail img').count()
     assert.ok(before > 0 && before < 15, `${before} at first`)
     await page.locator('[data-layer="topo-40"]').scrollIntoViewIfNeeded()
@@ -185,7 +185,7 @@ onViewer('many layers', { demo: false }, stage => {
       const page = await stage.open('#aerial-1/2/0/0', options)
       await page.getByText(/^40 layers · \d/).waitFor()
       await page.evaluate(() => navigator.serviceWorker.ready.then(({ active }) => active?.state))
-      await rest()
+      await waitUntilIdle()
       const requests = stage.front.requests()
       assert.ok(requests.filter(({ path }) => path.includes('by_zoom')).every(({ bytes: { down } }) => down < 25000),
         'figures of every zoom of every layer are large')

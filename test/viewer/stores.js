@@ -1,4 +1,4 @@
-// Stores for the viewer's tests: embedded always, and a CouchDB when COUCHDB_URL names one.
+// Opens stores for the tests of the viewer: an embedded store, and a CouchDB if COUCHDB_URL names one.
 import { rmSync } from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,8 +12,8 @@ import { up } from '../../server/index.js'
 export const SMALL = { zooms: { min: 0, max: 2 }, hours: 5, surveys: 0 }
 
 /**
- * Folders that `up` has filled and published, by its options. The stores of suites begin as copies of them, which takes
- * less time than to draw and publish everything again.
+ * Folders that `up` has filled and published, by its options. Suites begin with copies of them, which takes less time
+ * than to draw and publish everything again.
  * @type {Map<string, Promise<string>>}
  */
 const templates = new Map()
@@ -51,16 +51,16 @@ let counter = 0
  * Changes settings of a CouchDB.
  * @param {string} database URL
  * @param {Record<string, string | null>} settings null: its default
- * @returns {Promise<() => Promise<void>>} puts back what was set before
+ * @returns {Promise<() => Promise<void>>} restores the previous settings
  */
 export async function configure (database, settings) {
   const { couch } = await Store.open(database)
   const before = {}
   for (const [key, value] of Object.entries(settings)) {
-    const ask = request => couch.request({ path: `_node/_local/_config/${key}`, server: true, raw: true, ...request })
-    before[key] = await ask({ parse: bytes => JSON.parse(bytes.toString()) })
+    const send = request => couch.request({ path: `_node/_local/_config/${key}`, server: true, raw: true, ...request })
+    before[key] = await send({ parse: bytes => JSON.parse(bytes.toString()) })
       .catch(error => { if (error.details?.status === 404) return null; throw error })
-    await ask(value === null ? { method: 'DELETE' } : { method: 'PUT', body: JSON.stringify(value) })
+    await send(value === null ? { method: 'DELETE' } : { method: 'PUT', body: JSON.stringify(value) })
   }
   return async () => { await configure(database, before) }
 }
@@ -74,7 +74,7 @@ async function couchStore (options = {}) {
     url: running.url,
     viewer: running.viewer,
     database: server.href,
-    forbidScripts: () => configure(server.href, { [CSP]: 'sandbox' }), // as a stock CouchDB has it
+    forbidScripts: () => configure(server.href, { [CSP]: 'sandbox' }), // the default of CouchDB
     allowScripts: () => configure(server.href, { [CSP]: VIEWER_CSP }),
     async close () {
       await restore()

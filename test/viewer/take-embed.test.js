@@ -1,6 +1,6 @@
 /* global document, window, getComputedStyle -- of the page, in functions that run there */
-// The viewer in the frame of another page: only where the operator of the gateway says so, and as a map alone. And all
-// that the page gives away, made under the policy of a gateway.
+// Tests the viewer in an iframe of another page: only origins that the operator names may frame it, and only as a map.
+// The last test makes files and addresses under the default policy of a gateway.
 import assert from 'node:assert/strict'
 import { embeddedStore } from './stores.js'
 import { T, hang } from '../support/client/gallery.js'
@@ -27,11 +27,11 @@ describe('the viewer in the frame of another page', function () {
   })
   afterEach(async () => {
     const errors = views.flatMap(view => view.errors).filter(text => !REFUSED.test(text))
-    await Promise.all([...views, ...gateways].map(each => each.close()))
+    await Promise.all([...views, ...gateways].map(view => view.close()))
     views.length = gateways.length = 0
     assert.deepEqual(errors, [], 'nothing on the console')
   })
-  after(async () => { for (const each of [browser, host, store]) await each?.close() })
+  after(async () => { for (const resource of [browser, host, store]) await resource?.close() })
 
   async function serve (options) {
     const gateway = await openGateway(store.database, { grace: 0, ...options })
@@ -46,13 +46,13 @@ describe('the viewer in the frame of another page', function () {
     return view.page
   }
 
-  /** A page of another origin. */
+  /** Opens a page of another origin. */
   function show (html) {
     host.pages.set('host.html', { html: `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">${html}` })
     return visit(`${host.url}/host.html`)
   }
 
-  /** The same with frames. @param {string[]} addresses */
+  /** Opens a page of another origin that frames these addresses. @param {string[]} addresses */
   const frame = (...addresses) =>
     show(addresses.map(address => `<iframe src="${address}" width="700" height="500" title="map"></iframe>`).join(''))
 
@@ -71,7 +71,7 @@ describe('the viewer in the frame of another page', function () {
     assert.deepEqual([await policyOf(gateway), await policyOf(`${gateway}?embed`)],
       [VIEWER_CSP, viewerPolicy([host.url])])
     assert.equal(await policyOf(`${gateway}viewer.js?embed`), VIEWER_CSP)
-    // the page reads its address in the same way
+    // the page must read its address in the same way as the gateway
     for (const [policy, searches] of /** @type {const} */ ([
       [VIEWER_CSP, ['?embed?x', '??embed', '?x?embed', '?embed%3Fx']],
       [viewerPolicy([host.url]), ['?x&embed', '?embed=1', '?%65mbed', '?x=?&embed']]
@@ -98,13 +98,13 @@ describe('the viewer in the frame of another page', function () {
     const gateway = await serve({ embed: '*' })
     const page = await visit(`${gateway}?embed#steps/3/0/0`)
     await drawnTiles(page)
-    await page.emulateMedia({ reducedMotion: 'reduce' }) // nothing is on its way
+    await page.emulateMedia({ reducedMotion: 'reduce' }) // no animations
     await page.getByRole('button', { name: 'Select a range' }).click()
     await page.locator('#map .changed-rim').waitFor({ state: 'attached' })
     assert.equal(await page.locator('.leaflet-top.leaflet-right').evaluate(node => getComputedStyle(node).right),
       '0px', 'no room is kept for cards')
     await watch(page)
-    await page.evaluate(() => { document.location.hash = '#steps/3/0/1' }) // which looks at the map
+    await page.evaluate(() => { document.location.hash = '#steps/3/0/1' }) // the page then calls getZoom
     await page.waitForFunction(() => /** @type {any} */ (window).map)
     const zooms = () => page.evaluate(() => /** @type {any} */ (window).map.scrollWheelZoom.enabled())
     assert.equal(await zooms(), false)
@@ -114,9 +114,9 @@ describe('the viewer in the frame of another page', function () {
 
   it('opens from the HTML that the dialog offers, with the same place and time', async () => {
     const gateway = await serve({ embed: `${host.url}, https://www.example.org` })
-    const own = await visit(`${gateway}#steps@${T(2)}/3/0/0`)
-    await shownAt(own, '2 Jan 2024')
-    const card = await openTake(own, 'Link')
+    const viewerPage = await visit(`${gateway}#steps@${T(2)}/3/0/0`)
+    await shownAt(viewerPage, '2 Jan 2024')
+    const card = await openTake(viewerPage, 'Link')
     await card.getByText('Embed in a web page').click()
     await card.getByText(`Pages of these sites may show this map: ${host.url}, https://www.example.org.`).waitFor()
     const html = await card.getByLabel('HTML for your page').inputValue()
@@ -126,7 +126,7 @@ describe('the viewer in the frame of another page', function () {
       ['Steps, 2 Jan 2024', '800'])
     const map = page.frameLocator('iframe')
     await map.locator('#map .tilecouch-tile img').first().waitFor()
-    // the thumb is drawn by what is in it
+    // the thumb has no size: its children draw it
     await map.locator('[aria-label="Time"][aria-valuetext^="2 Jan 2024"]').waitFor({ state: 'attached' })
   })
 

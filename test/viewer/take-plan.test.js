@@ -1,4 +1,4 @@
-// What a time-lapse will be, and the other parts of "Save or share the map" that need no browser.
+// Tests the plan of a time-lapse, and the other parts of "Save or share the map" that need no browser.
 import assert from 'node:assert/strict'
 import { MAX_FRAMES, bitrateOf, estimate, even, fileName, planFrames,
   spread, timesOf } from '../../attachments/take/plan.js'
@@ -24,7 +24,7 @@ describe('the plan of a time-lapse', () => {
     const { frames, times, all } = planFrames(days(5000), 24)
     assert.equal(frames.length, MAX_FRAMES)
     assert.deepEqual([times[0], times.at(-1), all], [days(5000)[0], days(5000)[4999], 5000])
-    const gaps = times.slice(1).map((time, at) => Date.parse(time) - Date.parse(times[at]))
+    const gaps = times.slice(1).map((time, index) => Date.parse(time) - Date.parse(times[index]))
     assert.ok(Math.max(...gaps) - Math.min(...gaps) <= 86400000)
     assert.deepEqual(spread([1, 2, 3], 3), [1, 2, 3])
     assert.deepEqual(spread([1, 2, 3, 4, 5], 3), [1, 3, 5])
@@ -45,10 +45,10 @@ describe('the plan of a time-lapse', () => {
 
   it('estimates the size of a GIF from its changes, and of a video from its length', () => {
     const size = { width: 100, height: 100 }
-    const known = { fps: 4, perPixel: 0.5, tiles: 10, changes: changesAt(days(5)) }
-    const plan = planFrames(days(5), known.fps)
-    assert.equal(estimate('gif', plan, size, known), 5000 + 4 * 500)
-    assert.equal(estimate('webm', plan, size, known), Math.round(bitrateOf(size, 4) / 8 * 3.25))
+    const measures = { fps: 4, perPixel: 0.5, tiles: 10, changes: changesAt(days(5)) }
+    const plan = planFrames(days(5), measures.fps)
+    assert.equal(estimate('gif', plan, size, measures), 5000 + 4 * 500)
+    assert.equal(estimate('webm', plan, size, measures), Math.round(bitrateOf(size, 4) / 8 * 3.25))
     assert.ok(bitrateOf({ width: 1920, height: 1080 }, 24) <= 12e6)
     assert.deepEqual(even({ width: 641, height: 400, scale: 2 }), { width: 640, height: 400, scale: 2 })
   })
@@ -95,19 +95,19 @@ describe('the origins that an operator names', () => {
   const TILES = 'https://{s}.tiles.example.org/{z}/{x}/{y}.png'
 
   it('are those of the base map and the gazetteer, without invalid addresses', () => {
-    const of = settings => Object.values(originsOf(settings))
-    assert.deepEqual(of({}), [[], []])
-    assert.deepEqual(of({ base: 'land', gazetteer: '/search' }), [[], []], 'of the same origin')
-    assert.deepEqual(of({ base: { url: '{z}/{x}/{y}.png' } }), [[], []])
-    assert.deepEqual(of({
+    const originLists = settings => Object.values(originsOf(settings))
+    assert.deepEqual(originLists({}), [[], []])
+    assert.deepEqual(originLists({ base: 'land', gazetteer: '/search' }), [[], []], 'of the same origin')
+    assert.deepEqual(originLists({ base: { url: '{z}/{x}/{y}.png' } }), [[], []])
+    assert.deepEqual(originLists({
       base: { url: 'https://Tiles.example.org:443/{z}/{x}/{y}.png?key=a;b' },
       gazetteer: 'http://places.example.org:8080/search?a=1'
     }), [['https://tiles.example.org'], ['http://places.example.org:8080']])
-    assert.deepEqual(of({ base: { url: TILES } })[0],
+    assert.deepEqual(originLists({ base: { url: TILES } })[0],
       ['a', 'b', 'c'].map(letter => `https://${letter}.tiles.example.org`), 'as Leaflet writes {s}')
     for (const url of ["https://a';script-src *;/{z}", 'https://a b/{z}', 'https://*/{z}',
       'https://{z}.example.org/{x}/{y}', 'data:image/png,{z}{x}{y}', 'https://a;b/{z}', 'https://a,b/{z}']) {
-      assert.deepEqual(of({ base: { url }, gazetteer: url }), [[], []], url)
+      assert.deepEqual(originLists({ base: { url }, gazetteer: url }), [[], []], url)
     }
   })
 

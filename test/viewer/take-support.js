@@ -1,5 +1,5 @@
 /* global window, L, document, CanvasRenderingContext2D -- of the page, in functions that run there */
-// What tests of "Save or share the map" press, and how they read the files that come of it.
+// Helpers for tests of "Save or share the map": they operate the dialog and decode the files that it makes.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import sharp from 'sharp'
@@ -15,7 +15,7 @@ export async function openTake (page, tab = 'Image') {
   return card
 }
 
-/** A field with a list. */
+/** Selects a value in a list of the card. */
 export const choose = (card, label, value) => card.locator('label', { hasText: label })
   .locator('select').selectOption(value)
 
@@ -42,22 +42,22 @@ export async function make (card, name) {
   return save(card)
 }
 
-/** The pixels of an image, or of every frame of one that moves. */
+/** Decodes the pixels of an image, or of every frame of an animation. */
 export async function decode (bytes) {
   const { data, info } = await sharp(bytes, { animated: true })
     .removeAlpha().raw().toBuffer({ resolveWithObject: true })
   const { delay, pages = 1, pageHeight = info.height } = await sharp(bytes, { animated: true }).metadata()
-  const at = (x, y, page = 0) => [...data.subarray(((page * pageHeight + y) * info.width + x) * 3).subarray(0, 3)]
-  return { width: info.width, height: pageHeight, pages, delay, at }
+  const pixelAt = (x, y, page = 0) => [...data.subarray(((page * pageHeight + y) * info.width + x) * 3).subarray(0, 3)]
+  return { width: info.width, height: pageHeight, pages, delay, at: pixelAt }
 }
 
 /** The four tiles in the middle of zoom 3, which fill a picture of 512 pixels: column and row. */
 export const MIDDLE = [[3, 3], [4, 3], [3, 4], [4, 4]]
 
-/** A place in such a picture that lies in the last quarter of a tile, where nothing is written. */
+/** A pixel of such a picture in the last quarter of a tile, where no text is drawn. */
 export const placeOf = ([x, y]) => [(x - 3) * 256 + 192, (y - 3) * 256 + 192]
 
-/** The colour that is there when the tile shows a step, as gallery.js draws it. */
+/** The colour of that pixel when the tile shows a step, as gallery.js draws it. */
 export const colourOf = ([x, y], step) => [step * 8 + 3, x * 8, y * 8 + 3]
 
 /** The colour of a tile of the layer as of a step. */
@@ -66,61 +66,61 @@ export const colourAsOf = step => ([x, y]) => colourOf([x, y], Number(stepAt('st
 /** The steps at which the layer changes. */
 export const STEPS = Object.keys(layers.steps.steps).map(Number)
 
-/** How far two colours are apart, at most. */
-export const distance = (one, other) => Math.max(...one.map((value, at) => Math.abs(value - other[at])))
+/** The largest difference between two colours in one channel. */
+export const distance = (first, second) => Math.max(...first.map((value, index) => Math.abs(value - second[index])))
 
 /**
  * Fails unless each tile in the middle of an image has its colour.
- * @param {(x: number, y: number) => number[]} at @param {(tile: number[]) => number[]} colourOfTile
- * @param {number} [most] how far the colours may be apart
+ * @param {(x: number, y: number) => number[]} pixelAt @param {(tile: number[]) => number[]} colourOfTile
+ * @param {number} [tolerance] how far the colours may differ
  */
-export function assertMiddle (at, colourOfTile, most = 0) {
+export function assertMiddle (pixelAt, colourOfTile, tolerance = 0) {
   for (const tile of MIDDLE) {
-    const [found, wanted] = [at(...placeOf(tile)), colourOfTile(tile)]
-    assert.ok(distance(wanted, found) <= most, `tile ${tile}: ${found} instead of ${wanted}`)
+    const [colour, expectedColour] = [pixelAt(...placeOf(tile)), colourOfTile(tile)]
+    assert.ok(distance(expectedColour, colour) <= tolerance, `tile ${tile}: ${colour} instead of ${expectedColour}`)
   }
 }
 
-/** From now on, what the page writes on canvases is noted, and its map can be found: `window.texts`, `window.map`. */
+/** Records the texts that the page draws on canvases in `window.texts`, and its map in `window.map`. */
 export const watch = page => page.evaluate(() => {
-  const here = /** @type {any} */ (window)
+  const pageWindow = /** @type {any} */ (window)
   const { fillText } = CanvasRenderingContext2D.prototype
-  here.texts = []
-  CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
-    here.texts.push(text)
-    return fillText.call(this, text, ...rest)
+  pageWindow.texts = []
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...options) {
+    pageWindow.texts.push(text)
+    return fillText.call(this, text, ...options)
   }
   const { getZoom } = L.Map.prototype
   L.Map.prototype.getZoom = function () {
     const { id, classList } = this.getContainer()
-    if (id === 'map') here.map = this
-    if (classList.contains('tilecouch-compare-other')) here.sideMap = this
+    if (id === 'map') pageWindow.map = this
+    if (classList.contains('tilecouch-compare-other')) pageWindow.sideMap = this
     return getZoom.call(this)
   }
 })
 
-/** What was written since `watch`, or since the last time this was asked. */
+/** Returns the texts drawn since `watch` or since the previous call. */
 export const texts = page => page.evaluate(() => [...new Set(/** @type {any} */ (window).texts.splice(0))])
 
 /**
- * Colours of a video at some times.
+ * Decodes a video and returns the colours at these times and pixels.
  * @param {any} browser
  * @param {Buffer} bytes
  * @param {string} type
  * @param {{time: number, x: number, y: number}[]} places
  */
 export async function decodeVideo (browser, bytes, type, places) {
-  const ofVideo = await browser.newContext()
-  const page = await ofVideo.newPage()
+  const videoContext = await browser.newContext()
+  const page = await videoContext.newPage()
   try {
-    return await page.evaluate(async ([source, wanted]) => {
+    return await page.evaluate(async ([source, samples]) => {
       const video = document.createElement('video')
-      const happens = name => new Promise((resolve, reject) => {
+      const nextEvent = name => new Promise((resolve, reject) => {
         video.addEventListener(name, resolve, { once: true })
         video.addEventListener('error', () => reject(new Error(video.error?.message)), { once: true })
       })
       video.muted = true
-      const loaded = happens('loadeddata')
+      const loaded = nextEvent('loadeddata')
       video.src = source
       await loaded
       const { videoWidth: width, videoHeight: height, duration } = video
@@ -128,12 +128,12 @@ export async function decodeVideo (browser, bytes, type, places) {
         Object.assign(document.createElement('canvas'), { width, height }).getContext('2d')
       )
       const colours = []
-      let shown = -1
-      for (const { time, x, y } of wanted) {
-        if (time !== shown) {
+      let shownTime = -1
+      for (const { time, x, y } of samples) {
+        if (time !== shownTime) {
           const [seeked, presented] =
-            [happens('seeked'), new Promise(resolve => { video.requestVideoFrameCallback(resolve) })]
-          video.currentTime = shown = time
+            [nextEvent('seeked'), new Promise(resolve => { video.requestVideoFrameCallback(resolve) })]
+          video.currentTime = shownTime = time
           await Promise.all([seeked, presented])
           context.drawImage(video, 0, 0)
         }
@@ -142,6 +142,6 @@ export async function decodeVideo (browser, bytes, type, places) {
       return { width, height, duration, colours }
     }, [`data:${type};base64,${bytes.toString('base64')}`, places])
   } finally {
-    await ofVideo.close()
+    await videoContext.close()
   }
 }

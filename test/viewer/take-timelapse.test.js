@@ -9,17 +9,17 @@ import { AWAY, onViewer } from '../support/viewer.js'
 import { MIDDLE, STEPS, assertMiddle, choose, colourAsOf, colourOf, decode, decodeVideo,
   distance, make, openTake, ownSize, placeOf, save, texts, watch } from './take-support.js'
 
-// of 256: how far a colour of a GIF may be from that of the tile, of which it has only the most important ones
+// of 256: how far a colour of a GIF may differ from the tile; a GIF has only the most important colours
 const PACKED = 6
-const FILMED = 9 // the same of a video; the steps of a tile are 8 apart each, and 32 from the first to the last
+const FILMED = 9 // the same for a video; two steps of a tile differ by 8, the first and the last by 32
 
-/** An image that only a time-lapse needs: the map has others in view, or fetches them in advance. */
+/** An image that only a time-lapse needs: the map neither shows it nor reads it ahead. */
 const isFirst = ({ kind, path }) => kind === 'tile' && path.includes(':3:3:3@2024-01-01')
 
-const hasEnded = page => until(() => page.workers().length === 0, { what: 'no worker' })
+const waitForWorkerEnd = page => until(() => page.workers().length === 0, { what: 'no worker' })
 
 onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage => {
-  /** The dialog for a GIF. */
+  /** Opens the dialog and chooses a GIF. */
   async function open (hash = '#steps/3/0/0') {
     const page = await stage.visit(hash)
     const card = await openTake(page, 'Time-lapse')
@@ -28,7 +28,7 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
     return { page, card }
   }
 
-  /** A GIF is being made, of which one image does not come before the gate is opened. */
+  /** Starts a GIF. One of its images is held back until the gate is opened. */
   async function begin () {
     const { page, card } = await open()
     await card.getByText(/^5 frames/).waitFor()
@@ -52,7 +52,7 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
     // the map on the screen stays where it was
     assert.equal(await page.getByRole('slider', { name: 'Time' })
       .getAttribute('aria-valuetext').then(text => text?.startsWith('Newest')), true)
-    await hasEnded(page)
+    await waitForWorkerEnd(page)
   })
 
   it('shows only the changes of the chosen range, from the state at its beginning', async () => {
@@ -81,15 +81,15 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
       await choose(card, 'Format', format)
       await choose(card, 'Frames a second', '2')
       const { bytes } = await make(card, 'Make the time-lapse')
-      // soon after the beginning of a frame: Chromium seeks to the next one where that is a key frame and not far
+      // shortly after a frame begins: Chromium seeks to the next frame if that is a key frame and close
       const places = STEPS.flatMap((step, frame) =>
         MIDDLE.map(placeOf).map(([x, y]) => ({ time: frame / 2 + 0.1, x, y })))
       const { width, height, duration, colours } = await decodeVideo(stage.browser, bytes, type, places)
       assert.deepEqual([width, height], [512, 512])
       assert.ok(Math.abs(duration - 4.5) < 0.6, `${duration} seconds`)
-      const wanted = STEPS.flatMap(step => MIDDLE.map(colourAsOf(step)))
-      for (const [at, colour] of colours.entries()) {
-        assert.ok(distance(colour, wanted[at]) <= FILMED, `${at}: ${colour} instead of ${wanted[at]}`)
+      const expected = STEPS.flatMap(step => MIDDLE.map(colourAsOf(step)))
+      for (const [index, colour] of colours.entries()) {
+        assert.ok(distance(colour, expected[index]) <= FILMED, `${index}: ${colour} instead of ${expected[index]}`)
       }
     })
   }
@@ -113,7 +113,7 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
     await until(() => stage.front.requests('tile').filter(isFirst).every(({ aborted }) => aborted),
       { what: 'no request' })
     held.open()
-    await hasEnded(page)
+    await waitForWorkerEnd(page)
     assert.equal(await card.locator('a.save').count(), 0)
     stage.front.reset()
     assert.equal((await decode((await make(card, 'Make the time-lapse')).bytes)).pages, 5)
@@ -125,7 +125,7 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
     await page.keyboard.press('Escape')
     await page.getByText('Cancelled. Nothing was saved.').waitFor()
     held.open()
-    await hasEnded(page)
+    await waitForWorkerEnd(page)
   })
 
   it('says which time lacks a tile, and continues with "Try again" when the tile loads', async () => {

@@ -1,16 +1,16 @@
 /* global HTMLCanvasElement, L, window -- of the page, in functions that run there */
-// Images and time-lapses of vector layers, and of layers that cannot be drawn: files are decoded and compared with the
-// past of the layer.
+// Tests images and time-lapses of vector layers, and of layers that cannot be drawn. The files are decoded and compared
+// with the past of the layer.
 import assert from 'node:assert/strict'
 import { T, stepAt } from '../support/client/gallery.js'
 import { onViewer } from '../support/viewer.js'
 import { MIDDLE, STEPS, choose, decode, distance, make, ownSize, placeOf, texts, watch } from './take-support.js'
 
 const GROUND = [219, 228, 233] // of the page, in light colours
-const PACKED = 6 // of 256: how far a colour of a GIF may be from that of the tile
-const SMALL = { viewport: { width: 800, height: 600 } } // there is no graphics card where tests run
+const PACKED = 6 // of 256: how far a colour of a GIF may differ from the tile
+const SMALL = { viewport: { width: 800, height: 600 } } // small, because tests run without a graphics card
 
-/** Each tile in the colour that its only feature names. */
+/** Draws each tile in the colour that its only feature names. */
 const style = {
   version: 8,
   sources: { squares: { type: 'vector', url: 'squares.json' } },
@@ -22,8 +22,8 @@ const style = {
 
 /** The colour of a tile as of a step. */
 function colourAt (step, [x, y]) {
-  const shown = stepAt('squares', step, 3, x, y)
-  return shown === '-' ? GROUND : [Number(shown) * 8 + 3, x * 8, y * 8]
+  const shownStep = stepAt('squares', step, 3, x, y)
+  return shownStep === '-' ? GROUND : [Number(shownStep) * 8 + 3, x * 8, y * 8]
 }
 
 onViewer('pictures of a vector layer', { layers: ['squares', 'steps'], demo: false, webgl: true }, stage => {

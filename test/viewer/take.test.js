@@ -1,5 +1,5 @@
 /* global document, window, L -- of the page, in functions that run there */
-// The map as an image, as a link, on paper and in QGIS: files are decoded, and what is in them is looked at.
+// Tests the map as an image, as a link, on paper and in QGIS: the files are decoded and their content is checked.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { load } from '../../loader/load/index.js'
@@ -10,10 +10,10 @@ import { AWAY, onViewer } from '../support/viewer.js'
 import { assertMiddle, choose, colourAsOf, colourOf, decode, make, openTake,
   ownSize, save, texts, watch } from './take-support.js'
 
-const GROUND = [219, 228, 233] // of the page, in light colours
+const GROUND = [219, 228, 233] // background of the page, in light colours
 
-/** Two colours, each with half of its opacity. */
-const mix = (one, other) => one.map((value, index) => (value + other[index]) / 2)
+/** Mixes two colours, each with half of its opacity. */
+const mix = (first, second) => first.map((value, index) => (value + second[index]) / 2)
 
 onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
   it('has the size that was chosen, every tile in its place, the date and the sources', async () => {
@@ -62,7 +62,7 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
       const { map } = /** @type {any} */ (window)
       map.eachLayer(layer => { if (layer.clock) layer.setOpacity(0.5) })
       L.tileLayer(base, { zIndex: 0 }).addTo(map)
-      map.fire('moveend') // the page tells of its own layers
+      map.fire('moveend') // the page notices only changes of its own layers
       document.querySelector('.hidden-map')?.setAttribute('data-is-old', '')
     }, `${stage.address}steps@${T(1)}/{z}/{x}/{y}.png`)
     await page.locator('.hidden-map:not([data-is-old])').waitFor({ state: 'attached' })
@@ -90,7 +90,7 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     await ownSize(card, 1024, 512)
     await texts(page)
     const beside = await decode((await make(card, 'Make the image')).bytes)
-    // in the middle of both halves is what lies in the middle of the second map
+    // the middle of both halves shows the middle of the second map
     await page.waitForFunction(() => /** @type {any} */ (window).sideMap)
     const middle = await page.evaluate(() => {
       const { sideMap } = /** @type {any} */ (window)
@@ -130,7 +130,7 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
   })
 
   it('is not made when a tile does not load, unless the user leaves the tile out', async () => {
-    // tiles at the edge of the world, which this map does not show: a wider picture needs them
+    // tiles at the edge of the world: this map does not show them, a wider picture needs them
     const heal = stage.front.rule(({ kind, tile }) => kind === 'tile' && /^3\/[07]\//.test(tile)
       ? { status: 500, body: '{"reason":"broken"}' } : undefined)
     const page = await stage.visit(`#steps@${T(5)}/3/0/0`, { viewport: { width: 700, height: 500 } })
@@ -160,12 +160,12 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     await page.getByText('3 editions').waitFor()
     await page.emulateMedia({ media: 'print' })
     await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')))
-    const printed = selector => page.locator(selector)
+    const visibleNames = selector => page.locator(selector)
       .evaluateAll(nodes => nodes.filter(node => node.checkVisibility()).map(node => node.id || node.className))
-    assert.deepEqual(await printed('body > *'), ['map'])
-    assert.deepEqual((await printed('#map .leaflet-control')).map(names => /attribution|scale/.test(names)),
+    assert.deepEqual(await visibleNames('body > *'), ['map'])
+    assert.deepEqual((await visibleNames('#map .leaflet-control')).map(names => /attribution|scale/.test(names)),
       [true, true])
-    assert.deepEqual(await printed('#map :is(button, [role=button])'), [])
+    assert.deepEqual(await visibleNames('#map :is(button, [role=button])'), [])
     assert.equal(await page.locator('.print-title').innerText(), 'town · Second survey · 3 Jan 2024')
     assert.ok(await page.locator('#map .tilecouch-tile img').count() > 0)
     await page.emulateMedia({ media: 'screen' })
@@ -175,10 +175,10 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     await card.getByRole('button', { name: 'Print' }).click()
     await page.waitForFunction(() => /** @type {any} */ (window).printed)
     await page.emulateMedia({ media: 'print' })
-    const seen = () => page.evaluate(() => [
+    const visibleClasses = () => page.evaluate(() => [
       ...document.body.children
     ].filter(node => window.getComputedStyle(node).display !== 'none').map(node => node.className))
-    assert.deepEqual(await seen(), ['take-print'])
+    assert.deepEqual(await visibleClasses(), ['take-print'])
     await page.evaluate(() => window.dispatchEvent(new Event('afterprint')))
     assert.equal(await page.locator('.take-print').count(), 0)
     assert.equal(await page.locator('#map').isVisible(), true)

@@ -1,6 +1,6 @@
 /* global document -- of the page, in functions that run there */
-// The card of a tile; and what changed in the view: its editions, how much of it they changed, small pictures, and how
-// often places did.
+// Tests the card of a tile, and the changes of the view: its editions with their shares and small pictures, and how
+// often each place changed.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { load } from '../../loader/load/index.js'
@@ -9,7 +9,7 @@ import { memorySource } from '../support/memory-source.js'
 import { drawnTiles, screens, shownAt } from './browser.js'
 import { onViewer } from '../support/viewer.js'
 
-const entries = page => page.locator('.editions li button .name').allTextContents()
+const editionNames = page => page.locator('.editions li button .name').allTextContents()
 const card = page => page.getByRole('region', { name: 'This place' })
 const TILE_333 = { x: 600, y: 300 } // left of and above the middle of a desk's map at 0, 0
 
@@ -138,7 +138,7 @@ onViewer('changes of the view', { demo: false }, stage => {
   it('lists only the editions that changed the view, each with its share and a picture', async () => {
     const page = await stage.open('#town/3/0/0')
     await page.getByText('4 editions').waitFor()
-    assert.deepEqual(await entries(page), ['Newest', 'West again', 'East', 'West', 'First survey'])
+    assert.deepEqual(await editionNames(page), ['Newest', 'West again', 'East', 'West', 'First survey'])
     await page.getByLabel('Only what changed here').check()
     await page.locator('.editions .share').first().waitFor()
     const texts = async title => Promise.all(
@@ -147,12 +147,12 @@ onViewer('changes of the view', { demo: false }, stage => {
     assert.match((await texts('First survey')).join(), /^100%,1 Jan 2024 · \d\d tiles$/)
     assert.match((await texts('East')).join(), /^\d%,3 Jan 2024 · 1 tile$/)
     await page.goto(`${stage.address}${WEST}`)
-    // not what changed elsewhere; the map flies there
-    await until(async () => (await entries(page)).join() === 'Newest,West again,West,First survey',
+    // changes elsewhere are not listed once the map has flown there
+    await until(async () => (await editionNames(page)).join() === 'Newest,West again,West,First survey',
       { what: 'what changed in the west' })
     await page.waitForFunction(() => {
       const canvas = /** @type {HTMLCanvasElement} */ (document.querySelector('.editions canvas'))
-      // Chromium warns of canvases read often
+      // a copy, because Chromium warns when a page reads a canvas often
       const copy = Object.assign(document.createElement('canvas'), { width: canvas.width, height: canvas.height })
         .getContext('2d')
       copy?.drawImage(canvas, 0, 0)
@@ -189,15 +189,15 @@ onViewer('changes of the view', { demo: false }, stage => {
     const times =
       Array.from({ length: 1250 }, (_, day) => new Date(Date.UTC(2015, 0, 1 + day)).toISOString().slice(0, 19) + 'Z')
     const docs = times.map(
-      (time, at) => ({ _id: `edition:town@${time}`, type: 'edition', layer: 'town', time, title: at === 3
-        ? 'The very old one' : `Daily ${at}`, finished: time })
+      (time, index) => ({ _id: `edition:town@${time}`, type: 'edition', layer: 'town', time, title: index === 3
+        ? 'The very old one' : `Daily ${index}`, finished: time })
     )
     await stage.store.couch.request({ method: 'POST', path: '_bulk_docs', body: JSON.stringify({ docs }) })
     const page = await stage.visit('#town/3/0/0')
     await page.getByText('The last 50 editions').waitFor()
     await page.getByRole('searchbox', { name: 'Find an edition' }).fill('very old')
     await page.locator('.editions li', { hasText: 'The very old one' }).waitFor()
-    assert.deepEqual(await entries(page), ['The very old one'])
+    assert.deepEqual(await editionNames(page), ['The very old one'])
     await page.getByText('1,254 editions').waitFor()
     await page.getByRole('searchbox', { name: 'Find an edition' }).fill('no such thing')
     await page.getByText('No edition matches “no such thing”.').waitFor()

@@ -1,5 +1,5 @@
 /* global document, location -- of the page, in functions that run there */
-// The timeline, and the keys that work while the map has the focus or nothing has: those of docs/viewer.md, each.
+// Tests the timeline and every key of docs/viewer.md. The keys work while the map or no element has the focus.
 import assert from 'node:assert/strict'
 import { load } from '../../loader/load/index.js'
 import { memorySource } from '../support/memory-source.js'
@@ -20,18 +20,18 @@ onViewer('time', { layers: ['steps', 'late', 'vector'] }, stage => {
       await page.keyboard.press('ArrowRight')
       await shownAt(page, `${step} Jan 2024`)
     }
-    const asked = stage.images().map(({ tile, path }) => `${tile} ${path}`)
-    assert.equal(new Set(asked).size, asked.length, 'nothing twice')
+    const requests = stage.images().map(({ tile, path }) => `${tile} ${path}`)
+    assert.equal(new Set(requests).size, requests.length, 'nothing twice')
     const inView = new Set(stage.images().map(({ tile }) => tile))
     const steps = /** @type {any} */ (layers.steps.steps)
     const expected = Object.values(steps).flat().filter(tile => inView.has(tile.join('/')))
-    assert.equal(asked.length, expected.length)
+    assert.equal(requests.length, expected.length)
     assert.ok(inView.size >= 20)
     await page.keyboard.press('Home')
     await shownAt(page, '1 Jan 2024')
     await page.keyboard.press('End')
     await shownAt(page, '5 Jan 2024')
-    assert.equal(stage.images().length, asked.length, 'the way back costs nothing')
+    assert.equal(stage.images().length, requests.length, 'the way back costs nothing')
     await page.waitForURL(/#steps@2024-01-05T00:00:00Z\/3\//)
   })
 
@@ -141,7 +141,7 @@ onViewer('time', { layers: ['steps', 'late', 'vector'] }, stage => {
   })
 
   describe('keys', () => {
-    const focused = page => page.evaluate(() => document.activeElement?.id || document.activeElement?.tagName)
+    const focusedId = page => page.evaluate(() => document.activeElement?.id || document.activeElement?.tagName)
 
     it('step through time, go to the newest and play', async () => {
       const page = await stage.open('#steps/3/0/0')
@@ -160,7 +160,7 @@ onViewer('time', { layers: ['steps', 'late', 'vector'] }, stage => {
       const page = await stage.open('#steps/3/0/0')
       await page.keyboard.press('ArrowRight')
       await page.waitForURL(/#steps\/3\/0\.00\/14\.06$/)
-      assert.equal(await focused(page), 'map')
+      assert.equal(await focusedId(page), 'map')
       await page.keyboard.press('ArrowLeft')
       await page.waitForURL(/#steps\/3\/0\.00\/-?0\.00$/)
       await page.keyboard.press('+')
@@ -183,14 +183,14 @@ onViewer('time', { layers: ['steps', 'late', 'vector'] }, stage => {
       await page.getByRole('searchbox', { name: 'Find a place' }).fill('nothing')
       assert.ok(!(await page.evaluate(() => location.hash)).includes('@'), 'in a field they are letters')
       await page.keyboard.press('Escape')
-      assert.equal(await focused(page), 'map')
+      assert.equal(await focusedId(page), 'map')
       await page.keyboard.press('?')
       const list = page.getByRole('region', { name: 'Keys' })
       await list.waitFor()
       assert.ok((await list.locator('dt').count()) >= 11)
       await page.keyboard.press('Escape')
       await list.waitFor({ state: 'detached' })
-      assert.equal(await focused(page), 'map')
+      assert.equal(await focusedId(page), 'map')
     })
 
     it('do nothing with Control or while a button has the focus', async () => {

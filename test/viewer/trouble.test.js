@@ -1,5 +1,5 @@
 /* global document, innerWidth, location -- of the page, in functions that run there */
-// What the page says when something fails or is missing, and of stores that disagree since they were loaded apart.
+// Tests the messages of the page for failures, faulty addresses, conflicts between stores and an empty store.
 import assert from 'node:assert/strict'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { resolve } from '../../loader/check/conflicts.js'
@@ -20,9 +20,9 @@ onViewer('failures', { layers: ['steps', 'late'], demo: false }, stage => {
     await shownAt(page, '1 Jan 2024')
     const before = await page.locator('#map .tilecouch-tile img').count()
     /** @type {(() => void)[]} */
-    const held = []
+    const releases = []
     stage.front.rule(({ kind, path }) => kind === 'tile' && path.includes('rev=')
-      ? new Promise(goOn => held.push(() => goOn(undefined))) : undefined)
+      ? new Promise(release => releases.push(() => release(undefined))) : undefined)
     await page.getByRole('button', { name: 'Last change' }).click()
     await page.locator('.tilecouch-timeline.tilecouch-busy').waitFor()
     assert.equal(await page.locator('#map .tilecouch-tile img').count(), before, 'nothing went grey')
@@ -30,7 +30,7 @@ onViewer('failures', { layers: ['steps', 'late'], demo: false }, stage => {
       () => document.querySelector('[aria-label="Time"]')?.getAttribute('aria-valuetext')?.startsWith('5 Jan 2024')
     )
     stage.front.reset()
-    for (const go of held) go()
+    for (const release of releases) release()
     await shownAt(page, '5 Jan 2024')
     assert.equal(await page.locator('.toast').count(), 0)
   })
@@ -79,7 +79,7 @@ onViewer('failures', { layers: ['steps', 'late'], demo: false }, stage => {
     stage.allow(/404/)
   })
 
-  for (const [hash, said] of /** @type {[string, RegExp | null][]} */ ([
+  for (const [hash, message] of /** @type {[string, RegExp | null][]} */ ([
     ['#nosuch/1/0/0', /no layer “nosuch”/],
     ['#<img src=x onerror=alert(1)>/1/0/0', /no layer “<img src=x onerror=alert\(1\)>”/],
     ['#steps@2024-02-30/3/0/0', /“2024-02-30” is not a time/],
@@ -94,11 +94,11 @@ onViewer('failures', { layers: ['steps', 'late'], demo: false }, stage => {
   ])) {
     it(`shows a map at the faulty address ${hash}`, async () => {
       const page = await stage.visit(hash)
-      if (said) await page.locator('.toast', { hasText: said }).waitFor()
+      if (message) await page.locator('.toast', { hasText: message }).waitFor()
       await page.locator('.tilecouch-timeline').waitFor()
       await page.waitForURL(/#(steps|late)[^<]*\/-?[\d.]+\/-?[\d.]+$/)
       await drawnTiles(page)
-      if (!said) return
+      if (!message) return
       await page.locator('.toast').getByRole('button', { name: 'Close' }).click()
       assert.equal(await page.locator('.toast').count(), 0)
     })
@@ -108,7 +108,7 @@ onViewer('failures', { layers: ['steps', 'late'], demo: false }, stage => {
     const note = page => page.locator('.facts .conflicts')
 
     let leaf = 0
-    /** Another master's leaf of some heads: a new one each time, since what was put right stays so. */
+    /** Writes another master's leaf for some heads. The leaves are new each time, because repairs are permanent. */
     async function disagree (count) {
       const rows = await stage.store.couch.page({ startkey: 'steps:', endkey: 'steps;', include_docs: true })
       const heads = rows.map(({ doc }) => doc).filter(({ current }) => current).slice(0, count)
@@ -187,7 +187,7 @@ onViewer('an empty store', { demo: false }, stage => {
     await page.locator('.layer .title', { hasText: 'Nothing in it yet' }).waitFor()
     await stage.write('late', { 4: [[3, 3, 3], [3, 4, 4]] })
     await page.evaluate(() => { location.hash = '#late/3/0/0' })
-    // they are on two shards, and each is news of its own
+    // the tiles are on two shards, so they arrive as two changes
     await until(async () => await drawnTiles(page) === 2, { what: 'both tiles' })
   })
 })

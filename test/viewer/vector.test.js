@@ -12,19 +12,19 @@ import { onViewer } from '../support/viewer.js'
 
 const [FIRST, LAST] = [1990, 2020]
 const PLACE = '13/45/-30'
-const SMALL = { viewport: { width: 800, height: 600 } } // there is no graphics card where tests run
+const SMALL = { viewport: { width: 800, height: 600 } } // small, because tests run without a graphics card
 
-/** The features of two years, compared one by one. */
-function expected (from, to) {
+/** Counts the features that were added, changed or removed between two years. */
+function countChanges (from, to) {
   const [before, after] = [townIn(from), townIn(to)]
   const text = feature => JSON.stringify([feature.geometry, feature.properties])
   return Object.fromEntries(Object.keys(before).map(name => {
-    const [olds, news] =
+    const [oldTexts, newTexts] =
       [before[name], after[name]].map(list => new Map(list.map(feature => [feature.id, text(feature)])))
-    const both = [...news.keys()].filter(id => olds.has(id))
+    const both = [...newTexts.keys()].filter(id => oldTexts.has(id))
     return [name, {
-      added: news.size - both.length, changed: both.filter(id => olds.get(id) !== news.get(id)).length,
-      removed: olds.size - both.length
+      added: newTexts.size - both.length, changed: both.filter(id => oldTexts.get(id) !== newTexts.get(id)).length,
+      removed: oldTexts.size - both.length
     }]
   }).filter(([, counts]) => Object.values(counts).some(Boolean)))
 }
@@ -39,8 +39,8 @@ onViewer('a vector layer', { demo: false, layers: ['steps'], webgl: true }, stag
     }
   })
 
-  /** Waits until the map stands still and all of it is drawn. */
-  async function drawn (page) {
+  /** Waits until the map is still and completely drawn. */
+  async function waitUntilDrawn (page) {
     await page.locator('#map .tilecouch-vector canvas').first().waitFor()
     await page.waitForFunction(() => {
       const timeline = document.querySelector('.tilecouch-timeline')
@@ -49,7 +49,7 @@ onViewer('a vector layer', { demo: false, layers: ['steps'], webgl: true }, stag
     })
   }
 
-  /** Colours on the map, with how many pixels each has. */
+  /** Counts the pixels of each colour on the map. */
   async function coloursOf (page) {
     const png = (await page.locator('#map').screenshot()).toString('base64')
     return page.evaluate(async data => {
@@ -58,8 +58,8 @@ onViewer('a vector layer', { demo: false, layers: ['steps'], webgl: true }, stag
       context.drawImage(image, 0, 0)
       const { data: pixels } = context.getImageData(0, 0, image.width, image.height)
       const counts = {}
-      for (let at = 0; at < pixels.length; at += 4) {
-        const colour = `${pixels[at]},${pixels[at + 1]},${pixels[at + 2]}`
+      for (let offset = 0; offset < pixels.length; offset += 4) {
+        const colour = `${pixels[offset]},${pixels[offset + 1]},${pixels[offset + 2]}`
         counts[colour] = (counts[colour] ?? 0) + 1
       }
       return counts
@@ -71,10 +71,10 @@ onViewer('a vector layer', { demo: false, layers: ['steps'], webgl: true }, stag
     await page.locator('#map .tilecouch-tile img').first().waitFor()
     assert.deepEqual(stage.front.requests().filter(({ path }) => path.includes('vector.js')), [])
     await page.locator('[data-layer="tilby"]').click()
-    await drawn(page)
+    await waitUntilDrawn(page)
     assert.equal(stage.front.requests().filter(({ path }) => path.includes('vector.js')).length, 1)
     await page.evaluate(place => { location.hash = `#tilby/${place}` }, PLACE)
-    await drawn(page)
+    await waitUntilDrawn(page)
     await page.waitForFunction(() => !document.querySelector('.tilecouch-busy'))
     const colours = Object.entries(await coloursOf(page)).filter(([, count]) => count > 500)
     assert.ok(colours.length >= 4, `land, buildings, parks and roads: ${JSON.stringify(colours)}`)
@@ -82,30 +82,30 @@ onViewer('a vector layer', { demo: false, layers: ['steps'], webgl: true }, stag
 
   it('steps through its editions, asking for the tiles that differ, each once', async () => {
     const page = await stage.visit(`#tilby@${FIRST}-06-01T00:00:00Z/${PLACE}`, SMALL)
-    await drawn(page)
+    await waitUntilDrawn(page)
     for (let year = FIRST; year < LAST; year += INTERVAL) {
       await page.getByRole('button', { name: 'Next change' }).click()
     }
     await page.waitForURL(new RegExp(`#tilby@${LAST}-06-01T00:00:00Z`))
-    await drawn(page)
-    const asked = stage.front.requests('tile').map(({ path }) => path)
-    assert.ok(asked.length > 0)
-    assert.equal(new Set(asked).size, asked.length, 'no version comes twice')
+    await waitUntilDrawn(page)
+    const paths = stage.front.requests('tile').map(({ path }) => path)
+    assert.ok(paths.length > 0)
+    assert.equal(new Set(paths).size, paths.length, 'no version comes twice')
     stage.front.forget()
     await page.getByRole('button', { name: 'Previous change' }).click()
     await page.waitForURL(new RegExp(`#tilby@${LAST - INTERVAL}-06-01T00:00:00Z`))
-    await drawn(page)
+    await waitUntilDrawn(page)
     assert.deepEqual(stage.front.requests('tile'), [], 'on the way back nothing is asked for')
   })
 
   it('has a picture of each change of the view, and removes its hidden map afterwards', async () => {
     const page = await stage.visit(`#tilby/${PLACE}`, screens.desk)
-    await drawn(page)
+    await waitUntilDrawn(page)
     await page.getByLabel('Only what changed here').check()
     const pictures = page.locator('.of-view canvas')
     await pictures.nth(1).waitFor()
     /** The colour of each pixel of a picture. */
-    const pixelsOf = at => pictures.nth(at).evaluate(canvas => {
+    const pixelsOf = index => pictures.nth(index).evaluate(canvas => {
       const { width, height } = /** @type {HTMLCanvasElement} */ (canvas)
       const copy = /** @type {any} */ (new OffscreenCanvas(width, height).getContext('2d'))
       copy.drawImage(canvas, 0, 0)
@@ -124,8 +124,8 @@ onViewer('a vector layer', { demo: false, layers: ['steps'], webgl: true }, stag
 
   it('lists the features at a place with their attributes', async () => {
     const page = await stage.visit('#tilby/16/45/-30', SMALL)
-    await drawn(page)
-    // MapLibre parses what has come in workers
+    await waitUntilDrawn(page)
+    // MapLibre parses the tiles in workers
     await until(async () => {
       await page.mouse.move(401, 301)
       await page.mouse.move(400, 300)
@@ -140,11 +140,11 @@ onViewer('a vector layer', { demo: false, layers: ['steps'], webgl: true }, stag
 
   it('is found by the names of its features in view', async () => {
     const page = await stage.visit(`#tilby/${PLACE}`, SMALL)
-    await drawn(page)
+    await waitUntilDrawn(page)
     await page.keyboard.press('f')
     const field = page.getByRole('searchbox', { name: 'Find a place' })
     const result = page.locator('#find li button').first()
-    // MapLibre parses tiles in workers, one after the other: a street may be known before the place
+    // MapLibre parses tiles in workers, one after the other: the name of a street may come before the place
     await until(async () => {
       await field.fill('')
       await field.fill('old harb')
@@ -159,37 +159,37 @@ onViewer('a vector layer', { demo: false, layers: ['steps'], webgl: true }, stag
     const [west, south, east, north] = TOWN_BOUNDS
     const page =
       await stage.visit(`#tilby/13/${(south + north) / 2}/${(west + east) / 2}/${FIRST}-06-01..${LAST}-06-01`)
-    await drawn(page)
+    await waitUntilDrawn(page)
     await page.locator('.features table').waitFor()
     const rows = await page.locator('.features tbody tr')
       .evaluateAll(list => list.map(row => [...row.cells].map(cell => cell.textContent)))
     const kinds = await page.locator('.features thead th')
       .evaluateAll(list => list.slice(1).map(cell => cell.className))
-    const found = Object.fromEntries(
+    const shownCounts = Object.fromEntries(
       rows.map(
         ([name, ...numbers]) => [
           name,
           { added: 0, changed: 0, removed: 0, ...Object.fromEntries(
-            kinds.map((kind, at) => [kind, +numbers[at].replaceAll(',', '')])
+            kinds.map((kind, index) => [kind, +numbers[index].replaceAll(',', '')])
           ) }
         ]
       )
     )
-    assert.deepEqual(found, expected(FIRST, LAST))
+    assert.deepEqual(shownCounts, countChanges(FIRST, LAST))
     const [download] =
       await Promise.all([page.waitForEvent('download'), page.locator('[data-does="save-features"]').click()])
     const { features } = JSON.parse(await readFile(await download.path(), 'utf8'))
     assert.equal(features.length,
-      Object.values(found).flatMap(counts => Object.values(counts)).reduce((sum, count) => sum + count, 0))
+      Object.values(shownCounts).flatMap(counts => Object.values(counts)).reduce((sum, count) => sum + count, 0))
     assert.ok(
       features.every(({ properties, geometry }) => properties.change && properties.source_layer && geometry.coordinates)
     )
-    const mark = page.getByRole('checkbox', { name: 'Mark these features' })
-    const count = async () => (await coloursOf(page))['15,123,63'] ?? 0
+    const checkbox = page.getByRole('checkbox', { name: 'Mark these features' })
+    const countPixels = async () => (await coloursOf(page))['15,123,63'] ?? 0
     await page.waitForFunction(() => !document.querySelector('.tilecouch-busy'))
-    const marked = await count()
-    await mark.uncheck()
-    const unmarked = await count() // what the table has of it
+    const marked = await countPixels()
+    await checkbox.uncheck()
+    const unmarked = await countPixels() // the table uses the colour, too
     assert.ok(marked > unmarked + 100, `${marked} and ${unmarked} pixels in the colour of what was added`)
   })
 

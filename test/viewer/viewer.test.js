@@ -6,7 +6,7 @@ import { history } from '../support/client/gallery.js'
 import { drawnTiles, openPage, screens, shownAt } from './browser.js'
 import { AWAY, onViewer } from '../support/viewer.js'
 
-const FIRST_LOAD = 350_000 // bytes, as they are sent
+const FIRST_LOAD = 350_000 // bytes as transferred
 
 onViewer('the page', {}, (stage, kind) => {
   it('draws the newest tiles of the first layer and lists all', async () => {
@@ -46,7 +46,7 @@ onViewer('the page', {}, (stage, kind) => {
       await page.getByRole('button', { name: newest }).first().waitFor()
       const shown = String(await page.locator('.tilecouch-timeline-time').textContent()).replace(/[\u202f\u00a0]/g, ' ')
       if (lang !== 'en' || locale === 'en-US') assert.equal(shown, date)
-      // nothing of the page is left in English
+      // no text of the page stays in English
       if (lang === 'en') return
       const english = /\b(the|and|layer|tiles?|edition|show|newest|changed?)\b/i
       const labels = await page.locator('[aria-label], [title], [placeholder]')
@@ -75,7 +75,7 @@ onViewer('the page', {}, (stage, kind) => {
   it(`sends at most ${FIRST_LOAD / 1000} kB until the map is visible`, async () => {
     const { page, close } = await openPage(stage.browser)
     const network = await page.context().newCDPSession(page)
-    // The same request twice counts once: where the feed of changes is slow, the page looks at the history again.
+    // A repeated request counts once: if the change feed is slow, the page reads the history again.
     const requests = new Map()
     const sizes = new Map()
     network.on('Network.requestWillBeSent', ({ requestId, request: { method, url, postData } }) => {
@@ -96,7 +96,7 @@ onViewer('the page', {}, (stage, kind) => {
   it('shows the figures of a layer', async () => {
     const page = await stage.visit('#land')
     await page.locator('.facts summary').click()
-    await page.locator('.facts dt', { hasText: 'Tiles' }).waitFor() // the last that comes
+    await page.locator('.facts dt', { hasText: 'Tiles' }).waitFor() // the last figure to arrive
     const terms = await page.locator('.facts dt').allTextContents()
     const values = await page.locator('.facts dd').allTextContents()
     const facts = Object.fromEntries(terms.map((term, index) => [term, values[index]]))
@@ -144,7 +144,7 @@ onViewer('the page', {}, (stage, kind) => {
     await page.getByText('60 editions').waitFor()
     await page.getByRole('searchbox').fill('02-1')
     assert.equal(await page.locator('.editions li:visible').count(), 10)
-    // the next tests are of the demo alone
+    // the next tests expect only the layers of the demo
     const { _rev } = await stage.store.couch.get('layer:many')
     await stage.store.couch.request({ method: 'DELETE', path: `layer:many?rev=${_rev}` })
     stage.allow(/404/)
@@ -223,7 +223,7 @@ onViewer('the page', {}, (stage, kind) => {
       await stage.backend.allowScripts()
     }
     assert.equal((await up({ db: stage.backend.database, demo: false })).blocked, false)
-    stage.allow(/sandbox|CORS/i, AWAY) // the scripts that were not let
+    stage.allow(/sandbox|CORS/i, AWAY) // errors of the forbidden scripts
   })
 
   it('zooms to a chosen layer that has only deeper zooms', async () => {
@@ -251,6 +251,6 @@ onViewer('the page', {}, (stage, kind) => {
     assert.deepEqual(await links.evaluateAll(nodes => nodes.map(node => node.outerHTML)),
       ['<a href="https://example.org/" rel="noopener" target="_blank">Someone</a>'])
     assert.equal(await page.evaluate(() => /** @type {any} */ (window).hurt), undefined)
-    stage.allow(/inline event handler/) // Chromium tells already of what is only parsed, where the policy forbids it
+    stage.allow(/inline event handler/) // Chromium reports forbidden handlers when it parses them
   })
 })

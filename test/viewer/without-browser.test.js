@@ -1,6 +1,5 @@
-// Parts of the viewer without a browser: its languages, which all say the same things, while dates and numbers are the
-// reader's; what the search for a place reads by itself; what the pages say of requests whose answers are late, broken
-// or refused.
+// Tests parts of the viewer without a browser: the texts of its languages, with dates and numbers in the form of the
+// reader; the parser of the search for a place; and the errors of requests whose answers are late, broken or refused.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
@@ -22,7 +21,7 @@ const data = Object.fromEntries(languages.map(language => [language, dataOf(lang
 const isPlural = value => value.other !== undefined && Object.keys(value).every(key => PLURALS.includes(key))
 const placeholders = text => [...text.replace(/\{\{|\}\}/g, '').matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort()
 
-/** Every text by its path, the forms of a plural together. @returns {[path: string, texts: string[]][]} */
+/** Lists every text with its path. The forms of a plural are one entry. @returns {[path: string, texts: string[]][]} */
 const textsOf = (value, path = '') => {
   if (typeof value === 'string') return [[path, [value]]]
   if (isPlural(value)) return [[path, Object.values(value)]]
@@ -30,7 +29,7 @@ const textsOf = (value, path = '') => {
 }
 
 describe('the languages of the page', () => {
-  const others = languages.filter(language => language !== 'en')
+  const translations = languages.filter(language => language !== 'en')
 
   it('are chosen from those of the reader, or English when the page has none of them', () => {
     const tags = [['de-AT', 'en'], ['pt', 'es-MX', 'en'], ['FR'], ['ja'], []]
@@ -39,7 +38,7 @@ describe('the languages of the page', () => {
       ['en-GB', 'fr', 'de-CH'])
   })
 
-  for (const language of others) {
+  for (const language of translations) {
     it(`have the same texts with the same placeholders in ${language} and in English`, () => {
       const shape = words => Object.fromEntries(textsOf({ ...words, timeline: {} })
         .map(([path, texts]) => [path, [...new Set(texts.flatMap(placeholders))].join()]))
@@ -98,10 +97,10 @@ describe('the languages of the page', () => {
   })
 
   it('write dates and sizes as the reader does', () => {
-    const at = Date.UTC(2024, 5, 20, 14, 5)
+    const time = Date.UTC(2024, 5, 20, 14, 5)
     const written = (locale, language) => {
       const { date, clock, size, dayMonth } = formatsOf(locale, wordsOf(data[language], language).numbers)
-      return [date(at), clock(at), clock(at + 30000), dayMonth(at), size(2345), size(12345678)]
+      return [date(time), clock(time), clock(time + 30000), dayMonth(time), size(2345), size(12345678)]
         .map(text => text.replace(/[\u202f\u00a0]/g, ' '))
     }
     assert.deepEqual(written('en-GB', 'en'), ['20 Jun 2024', '14:05', '14:05:30', '20 Jun', '2.3 kB', '12.3 MB'])
@@ -158,7 +157,7 @@ describe('coordinates', () => {
   })
 
   it('of any place are read back from each written form', () => {
-    const degrees = most => fc.double({ min: -most, max: most, noNaN: true })
+    const degrees = limit => fc.double({ min: -limit, max: limit, noNaN: true })
       .map(value => Math.round(value * 1e5) / 1e5 || 0)
     fc.assert(fc.property(degrees(90), degrees(180), (lat, lon) => {
       const [north, east] = [lat.toFixed(5), lon.toFixed(5)]
@@ -185,7 +184,7 @@ describe('the answer of a gazetteer', () => {
 
 const HALF = '{"rows": ['
 
-/** What the server does with a request, by its path. @type {Record<string, (response: any) => void>} */
+/** How the server answers a request, by its path. @type {Record<string, (response: any) => void>} */
 const answers = {
   '/broken': response => response.write(HALF, () => response.destroy()),
   '/slow': response => response.write(HALF),

@@ -1,3 +1,4 @@
+// The CouchDB contract for attachments.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { answered, freshDatabase, png } from '../harness.js'
@@ -40,12 +41,12 @@ export const attachments = target => describe('attachments', () => {
   it('stay when the document is written with stubs, and go when it is written without', async () => {
     const doc = (await admin('GET', '/osm:1:0:1')).json
     const { json } = await admin('PUT', '/osm:1:0:1', { ...doc, n: 2 })
-    const after = (await admin('GET', '/osm:1:0:1')).json
-    assert.equal(after._attachments.tile.revpos, 1)
+    const updated = (await admin('GET', '/osm:1:0:1')).json
+    assert.equal(updated._attachments.tile.revpos, 1)
     assert.deepEqual((await admin('GET', `/osm:1:0:1/tile?rev=${json.rev}`)).bytes, bytes)
     assert.equal((await admin('PUT', '/osm:1:0:1', { _rev: json.rev })).status, 201)
-    const gone = await answered(404, admin('GET', '/osm:1:0:1/tile'))
-    assert.deepEqual(gone.json, { error: 'not_found', reason: 'Document is missing attachment' })
+    const answer = await answered(404, admin('GET', '/osm:1:0:1/tile'))
+    assert.deepEqual(answer.json, { error: 'not_found', reason: 'Document is missing attachment' })
     assert.deepEqual((await admin('GET', `/osm:1:0:1/tile?rev=${json.rev}`)).bytes, bytes)
   })
 
@@ -67,14 +68,14 @@ export const attachments = target => describe('attachments', () => {
   })
 
   it('are refused when they are malformed', async () => {
-    const refused = async (attachment, status, error) => {
+    const assertRefused = async (attachment, status, error) => {
       const answer = await admin('PUT', '/refused', { _attachments: { t: attachment } })
       assert.equal(answer.status, status, answer.text)
       assert.equal(answer.json.error, error)
     }
-    await refused({ content_type: 'image/png', data: '@@@' }, 400, 'bad_request')
-    await refused({ data: 5 }, 400, 'bad_request')
-    await refused({ stub: true }, 412, 'missing_stub')
+    await assertRefused({ content_type: 'image/png', data: '@@@' }, 400, 'bad_request')
+    await assertRefused({ data: 5 }, 400, 'bad_request')
+    await assertRefused({ stub: true }, 412, 'missing_stub')
     assert.equal((await admin('GET', '/nothing/here')).json.reason, 'missing')
   })
 })

@@ -1,3 +1,4 @@
+// The CouchDB contract for requests with many documents: _bulk_docs, _all_docs, _bulk_get and _revs_diff.
 import assert from 'node:assert/strict'
 import { answered, freshDatabase, png } from '../harness.js'
 
@@ -61,14 +62,14 @@ export const bulk = target => describe('many documents at once', () => {
   })
 
   it('lists documents by keys, in the order of the keys', async () => {
-    const found = await rows('/_all_docs?include_docs=true', { keys: ['z', 'y', 'nope', 'm:1:0:0', 'z'] })
-    assert.deepEqual(found.map(({ key }) => key), ['z', 'y', 'nope', 'm:1:0:0', 'z'])
-    assert.equal(found[0].doc._id, 'z')
-    assert.deepEqual({ ...found[1], value: { deleted: found[1].value.deleted } },
+    const listedRows = await rows('/_all_docs?include_docs=true', { keys: ['z', 'y', 'nope', 'm:1:0:0', 'z'] })
+    assert.deepEqual(listedRows.map(({ key }) => key), ['z', 'y', 'nope', 'm:1:0:0', 'z'])
+    assert.equal(listedRows[0].doc._id, 'z')
+    assert.deepEqual({ ...listedRows[1], value: { deleted: listedRows[1].value.deleted } },
       { id: 'y', key: 'y', value: { deleted: true }, doc: null })
-    assert.match(found[1].value.rev, /^2-/)
-    assert.deepEqual(found[2], { key: 'nope', error: 'not_found' })
-    assert.equal(found[3].doc._attachments.tile.stub, true)
+    assert.match(listedRows[1].value.rev, /^2-/)
+    assert.deepEqual(listedRows[2], { key: 'nope', error: 'not_found' })
+    assert.equal(listedRows[3].doc._attachments.tile.stub, true)
     assert.deepEqual(await ids('/_all_docs?keys=["z"]'), ['z'])
     assert.deepEqual(await ids('/_all_docs', { keys: [] }), [])
     assert.deepEqual(await ids('/_all_docs?limit=1&skip=1', { keys: ['z', 'm:1:0:0', 'nope'] }), ['m:1:0:0'])
@@ -107,8 +108,8 @@ export const bulk = target => describe('many documents at once', () => {
     const { _rev: rev } = (await admin('GET', '/z')).json
     const { json } = await admin('POST', '/_bulk_get?revs=true&attachments=true',
       { docs: [{ id: 'z', rev }, { id: 'nope' }, { id: 'z', rev: '1-x' }, { id: 'm:1:0:0' }] })
-    const [one, unknown, missing, tiled] = json.results
-    assert.deepEqual(one.docs[0].ok, { _id: 'z', _rev: rev, _revisions: { start: 1, ids: [rev.slice(2)] } })
+    const [existing, unknown, missing, tiled] = json.results
+    assert.deepEqual(existing.docs[0].ok, { _id: 'z', _rev: rev, _revisions: { start: 1, ids: [rev.slice(2)] } })
     assert.deepEqual(unknown.docs[0].error, { id: 'nope', rev: 'undefined', error: 'not_found', reason: 'missing' })
     assert.deepEqual(missing.docs[0].error, { id: 'z', rev: '1-x', error: 'not_found', reason: 'missing' })
     assert.equal(tiled.docs[0].ok._attachments.tile.data, png(1).toString('base64'))
@@ -126,8 +127,8 @@ export const bulk = target => describe('many documents at once', () => {
     assert.deepEqual((await admin('POST', '/_bulk_docs', { new_edits: false, docs })).json, [])
     assert.deepEqual((await admin('POST', '/_bulk_docs', { new_edits: false, docs })).json, [])
     assert.equal((await admin('GET', '/copied')).json._rev, '3-c')
-    const known = await admin('POST', '/_revs_diff', { copied: ['1-a', '2-b', '3-c'] })
-    assert.deepEqual(known.json, {}, 'its ancestors are known, although their bodies are not here')
+    const diff = await admin('POST', '/_revs_diff', { copied: ['1-a', '2-b', '3-c'] })
+    assert.deepEqual(diff.json, {}, 'its ancestors are known, although their bodies are not here')
     assert.deepEqual((await admin('GET', '/copied/tile')).bytes, png(9))
   })
 })

@@ -1,3 +1,4 @@
+// The CouchDB contract for the change feed.
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { until } from '../../../bench/wait.js'
@@ -34,24 +35,24 @@ export const changes = target => describe('changes', () => {
     const { last_seq: last } = await feed()
     assert.deepEqual(await ids(`?since=${last}`), [])
     assert.deepEqual(await ids('?since=now'), [])
-    const made = (await admin('PUT', '/d', {})).json
+    const created = (await admin('PUT', '/d', {})).json
     const { results } = await feed(`?since=${last}`)
-    assert.deepEqual(results.map(({ id, changes: [{ rev }] }) => [id, rev]), [['d', made.rev]])
-    await admin('DELETE', `/d?rev=${made.rev}`)
+    assert.deepEqual(results.map(({ id, changes: [{ rev }] }) => [id, rev]), [['d', created.rev]])
+    await admin('DELETE', `/d?rev=${created.rev}`)
     assert.equal((await feed(`?since=${last}`)).results[0].deleted, true)
     assert.equal((await admin('GET', '/_changes?since=abc')).status, 400)
   })
 
   it('list every document when read in pages', async () => {
-    const seen = new Set()
+    const seenIds = new Set()
     let since = '0'
     for (;;) {
       const { results, last_seq: last } = await feed(`?limit=2&since=${since}`)
       if (!results.length) break
-      for (const { id } of results) seen.add(id)
+      for (const { id } of results) seenIds.add(id)
       since = last
     }
-    assert.deepEqual([...seen].sort(), ['_design/f', 'a', 'b', 'c', 'd', 'r'])
+    assert.deepEqual([...seenIds].sort(), ['_design/f', 'a', 'b', 'c', 'd', 'r'])
   })
 
   it('include documents, leaves and conflicts on request', async () => {
@@ -86,26 +87,26 @@ export const changes = target => describe('changes', () => {
   })
 
   it('end a long poll when a document is written', async () => {
-    const waiting = feed('?feed=longpoll&since=now&timeout=10000')
+    const longPoll = feed('?feed=longpoll&since=now&timeout=10000')
     const writes = (async () => { for (let i = 0; i < 50; i++) {
-      await admin('PUT', `/poll${i}`, {}); if (await Promise.race([waiting.then(() => true), null])) return
+      await admin('PUT', `/poll${i}`, {}); if (await Promise.race([longPoll.then(() => true), null])) return
     } })()
-    const { results } = await waiting
+    const { results } = await longPoll
     assert.match(results[0].id, /^poll/)
     await writes
   })
 
   it('end a long poll with the first document that matches the selector', async () => {
-    const waiting =
+    const longPoll =
       feed('?feed=longpoll&since=now&filter=_selector&include_docs=true&timeout=10000', { selector: { type: 'work' } })
     const writes = (async () => {
       for (let i = 0; i < 50; i++) {
         await admin('POST', '/_bulk_docs',
           { docs: [{ _id: `other${i}` }, { _id: `work:${i}`, type: 'work', done: i }] })
-        if (await Promise.race([waiting.then(() => true), null])) return
+        if (await Promise.race([longPoll.then(() => true), null])) return
       }
     })()
-    const { results } = await waiting
+    const { results } = await longPoll
     assert.match(results[0].id, /^work:/)
     assert.equal(results[0].doc.type, 'work')
     await writes
@@ -116,39 +117,39 @@ export const changes = target => describe('changes', () => {
     assert.deepEqual(results, [])
   })
 
-  const live = query => {
+  const openFeed = query => {
     const { hostname, port, username, password } = new URL(target().admin.base)
     const req = http.get({ hostname, port, path: `${db.path}/_changes?${query}`, auth: `${username}:${password}` })
-    const heard = { text: '', req, ended: false }
+    const received = { text: '', req, ended: false }
     req.on('response', res => {
-      res.on('data', chunk => { heard.text += chunk })
-      res.on('end', () => { heard.ended = true })
+      res.on('data', chunk => { received.text += chunk })
+      res.on('end', () => { received.ended = true })
     })
     req.on('error', () => {})
-    return heard
+    return received
   }
 
   it('come in a continuous feed with a heartbeat', async () => {
-    const heard = live('feed=continuous&since=now&heartbeat=50')
-    await until(() => heard.text.includes('\n'))
+    const received = openFeed('feed=continuous&since=now&heartbeat=50')
+    await until(() => received.text.includes('\n'))
     await admin('PUT', '/live1', {})
     await admin('PUT', '/live2', {})
-    await until(() => heard.text.includes('live2'))
-    const lines = heard.text.split('\n').filter(Boolean).map(line => JSON.parse(line).id)
+    await until(() => received.text.includes('live2'))
+    const lines = received.text.split('\n').filter(Boolean).map(line => JSON.parse(line).id)
     assert.deepEqual(lines, ['live1', 'live2'])
-    heard.req.destroy()
+    received.req.destroy()
     assert.equal((await admin('GET', '/a')).status, 200)
   })
 
   it('include every document that is written while a continuous feed is read', async () => {
-    const heard = live('feed=continuous&since=now&heartbeat=20')
-    await until(() => heard.text.includes('\n'))
-    const wanted = Array.from({ length: 60 }, (_, i) => `quick${i}`)
+    const received = openFeed('feed=continuous&since=now&heartbeat=20')
+    await until(() => received.text.includes('\n'))
+    const writtenIds = Array.from({ length: 60 }, (_, i) => `quick${i}`)
     await Promise.all(
-      [0, 1, 2].map(async n => { for (let i = n; i < 60; i += 3) await admin('PUT', `/${wanted[i]}`, {}) })
+      [0, 1, 2].map(async n => { for (let i = n; i < 60; i += 3) await admin('PUT', `/${writtenIds[i]}`, {}) })
     )
-    await until(() => wanted.every(id => heard.text.includes(`"id":"${id}"`)))
-    heard.req.destroy()
+    await until(() => writtenIds.every(id => received.text.includes(`"id":"${id}"`)))
+    received.req.destroy()
   })
 
   it('end a continuous feed at its limit or timeout', async () => {
@@ -156,8 +157,8 @@ export const changes = target => describe('changes', () => {
     const lines = text.split('\n').filter(Boolean).map(line => JSON.parse(line))
     assert.equal(lines.length, 3)
     assert.equal(lines[2].last_seq, lines[1].seq)
-    const all = await admin('GET', '/_changes?feed=continuous&timeout=50&since=now')
-    assert.equal(all.text.split('\n').filter(Boolean).length, 1)
+    const answer = await admin('GET', '/_changes?feed=continuous&timeout=50&since=now')
+    assert.equal(answer.text.split('\n').filter(Boolean).length, 1)
   })
 
   it('include documents and attachments in descending order too', async () => {
@@ -170,7 +171,7 @@ export const changes = target => describe('changes', () => {
       .results.filter(({ id, doc }) => doc._id === id).length, 2)
     const { rev } = (await admin('GET', '/_all_docs?key=%22image%22')).json.rows[0].value
     await admin('DELETE', `/image?rev=${rev}`)
-    const [gone] = (await feed('?include_docs=true&attachments=true&filter=_doc_ids&doc_ids=["image"]')).results
-    assert.deepEqual([gone.deleted, gone.doc._deleted], [true, true])
+    const [deletedRow] = (await feed('?include_docs=true&attachments=true&filter=_doc_ids&doc_ids=["image"]')).results
+    assert.deepEqual([deletedRow.deleted, deletedRow.doc._deleted], [true, true])
   })
 })

@@ -1,3 +1,4 @@
+// The CouchDB contract for the server and its databases.
 import assert from 'node:assert/strict'
 import { answered, freshDatabase } from '../harness.js'
 
@@ -62,11 +63,11 @@ export const databases = target => describe('server and databases', () => {
     await admin('PUT', `${db.path}/_design/sized`, { views: { v: { map: '(function (doc) { emit(doc._id) })' } } })
     await admin('PUT', `${db.path}/sized`, { text: 'x'.repeat(1000) })
     await admin('GET', `${db.path}/_design/sized/_view/v`)
-    const of = sizes => [sizes.file, sizes.external, sizes.active]
-    for (const size of of((await admin('GET', db.path)).json.sizes)) assert.ok(size > 0)
+    const valuesOf = sizes => [sizes.file, sizes.external, sizes.active]
+    for (const size of valuesOf((await admin('GET', db.path)).json.sizes)) assert.ok(size > 0)
     const { name, view_index: index } = (await admin('GET', `${db.path}/_design/sized/_info`)).json
     assert.equal(name, 'sized')
-    for (const size of of(index.sizes)) assert.ok(size > 0)
+    for (const size of valuesOf(index.sizes)) assert.ok(size > 0)
     assert.deepEqual([index.updater_running, index.compact_running], [false, false])
   })
 

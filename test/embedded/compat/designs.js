@@ -1,3 +1,4 @@
+// The CouchDB contract for show and list functions of design documents.
 import assert from 'node:assert/strict'
 import { answered, freshDatabase } from '../harness.js'
 
@@ -30,7 +31,7 @@ const ddoc = {
 export const designs = target => describe('shows and lists', () => {
   const db = freshDatabase(target)
   const { admin } = db
-  const show = (path, ...rest) => admin('GET', `/_design/d/_show/${path}`, ...rest)
+  const show = (path, ...args) => admin('GET', `/_design/d/_show/${path}`, ...args)
   const list = path => admin('GET', `/_design/d/_list/${path}`)
 
   before(async () => {
@@ -60,16 +61,16 @@ export const designs = target => describe('shows and lists', () => {
   })
 
   it('report the error that a function threw', async () => {
-    const failed = async (name, status, error) => {
+    const assertFailure = async (name, status, error) => {
       const answer = await show(name)
       assert.equal(answer.status, status, answer.text)
       assert.equal(answer.json.error, error)
     }
-    await failed('refused', 404, 'not_found')
-    await failed('custom', 500, 'mine')
-    await failed('boom', 500, 'render_error')
-    await failed('broken', 500, 'compilation_error')
-    await failed('number', 500, 'render_error')
+    await assertFailure('refused', 404, 'not_found')
+    await assertFailure('custom', 500, 'mine')
+    await assertFailure('boom', 500, 'render_error')
+    await assertFailure('broken', 500, 'compilation_error')
+    await assertFailure('number', 500, 'render_error')
     assert.deepEqual((await show('nope')).json, { error: 'not_found', reason: 'missing json key: nope' })
     assert.equal((await admin('GET', '/_design/nope/_show/x')).status, 404)
   })
@@ -95,7 +96,7 @@ export const designs = target => describe('shows and lists', () => {
     const { headers, text } = await answered(302, list('redirect/v?reduce=false&limit=1'))
     assert.equal(headers.location, '../../../osm:1:0:0@x/tile')
     assert.equal(text, 'see there')
-    // over one connection
+    // repeated on one connection
     for (let i = 0; i < 3; i++) {
       assert.equal((await list('redirect/v?reduce=false&key=99')).headers.location, '../../../none/tile')
     }
@@ -109,13 +110,13 @@ export const designs = target => describe('shows and lists', () => {
   })
 
   it('refuse malformed design documents', async () => {
-    const refused = async (body, error) => {
+    const assertRefused = async (body, error) => {
       const { json } = await answered(400, admin('PUT', '/_design/bad', body))
       assert.equal(json.error, error)
     }
-    await refused({ views: 5 }, 'invalid_design_doc')
-    await refused({ views: { x: { map: 5 } } }, 'invalid_design_doc')
-    await refused({ rewrites: 5 }, 'invalid_design_doc')
-    await refused({ views: { x: { map: '(function (doc) { emit(' } } }, 'compilation_error')
+    await assertRefused({ views: 5 }, 'invalid_design_doc')
+    await assertRefused({ views: { x: { map: 5 } } }, 'invalid_design_doc')
+    await assertRefused({ rewrites: 5 }, 'invalid_design_doc')
+    await assertRefused({ views: { x: { map: '(function (doc) { emit(' } } }, 'compilation_error')
   })
 })

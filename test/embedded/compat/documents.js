@@ -1,3 +1,4 @@
+// The CouchDB contract for single documents.
 import assert from 'node:assert/strict'
 import { answered, freshDatabase } from '../harness.js'
 
@@ -5,12 +6,12 @@ export const documents = target => describe('documents', () => {
   const { admin } = freshDatabase(target)
 
   it('are written, read and updated', async () => {
-    const made = await answered(201, admin('PUT', '/one', { a: 1 }))
-    assert.match(made.json.rev, /^1-/)
-    assert.equal(made.headers.etag, `"${made.json.rev}"`)
+    const created = await answered(201, admin('PUT', '/one', { a: 1 }))
+    assert.match(created.json.rev, /^1-/)
+    assert.equal(created.headers.etag, `"${created.json.rev}"`)
     const read = await admin('GET', '/one')
-    assert.deepEqual(read.json, { _id: 'one', _rev: made.json.rev, a: 1 })
-    assert.equal(read.headers.etag, `"${made.json.rev}"`)
+    assert.deepEqual(read.json, { _id: 'one', _rev: created.json.rev, a: 1 })
+    assert.equal(read.headers.etag, `"${created.json.rev}"`)
     assert.match((await admin('PUT', '/one', { ...read.json, a: 2 })).json.rev, /^2-/)
     const { json } = await answered(409, admin('PUT', '/one', { a: 3 }))
     assert.deepEqual(json, { error: 'conflict', reason: 'Document update conflict.' })
@@ -21,8 +22,8 @@ export const documents = target => describe('documents', () => {
     const head = await answered(200, admin('HEAD', '/one'))
     assert.equal(head.headers.etag, headers.etag)
     assert.equal(head.text, '')
-    const again = await answered(304, admin('GET', '/one', undefined, { 'If-None-Match': headers.etag }))
-    assert.equal(again.text, '')
+    const notModified = await answered(304, admin('GET', '/one', undefined, { 'If-None-Match': headers.etag }))
+    assert.equal(notModified.text, '')
   })
 
   it('take : and @ in ids, raw and encoded', async () => {
@@ -43,11 +44,11 @@ export const documents = target => describe('documents', () => {
     assert.deepEqual((await admin('GET', '/nope')).json, { error: 'not_found', reason: 'missing' })
     const { rev } = (await admin('PUT', '/doomed', {})).json
     assert.equal((await admin('DELETE', '/doomed')).status, 409)
-    const gone = await answered(200, admin('DELETE', `/doomed?rev=${rev}`))
-    assert.match(gone.json.rev, /^2-/)
+    const deletion = await answered(200, admin('DELETE', `/doomed?rev=${rev}`))
+    assert.match(deletion.json.rev, /^2-/)
     const read = await answered(404, admin('GET', '/doomed'))
     assert.deepEqual(read.json, { error: 'not_found', reason: 'deleted' })
-    assert.equal((await admin('GET', `/doomed?rev=${gone.json.rev}`)).json._deleted, true)
+    assert.equal((await admin('GET', `/doomed?rev=${deletion.json.rev}`)).json._deleted, true)
     assert.match((await admin('PUT', '/doomed', { back: true })).json.rev, /^3-/)
     assert.equal((await admin('DELETE', '/nope')).status, 404)
     assert.equal((await admin('DELETE', '/nope?rev=1-a')).status, 404)
@@ -78,26 +79,26 @@ export const documents = target => describe('documents', () => {
       { _id: 'fork', _rev: '2-c', v: 'c', _conflicts: ['2-b'] })
     const open = (await admin('GET', '/fork?open_revs=all')).json
     assert.deepEqual(open.map(({ ok }) => ok._rev).sort(), ['2-b', '2-c'])
-    const some = (await admin('GET', '/fork?open_revs=["2-b","9-z"]&revs=true')).json
-    assert.deepEqual(some.find(one => one.ok).ok._revisions, { start: 2, ids: ['b', 'a'] })
-    assert.deepEqual(some.find(one => one.missing), { missing: '9-z' })
+    const revisions = (await admin('GET', '/fork?open_revs=["2-b","9-z"]&revs=true')).json
+    assert.deepEqual(revisions.find(revision => revision.ok).ok._revisions, { start: 2, ids: ['b', 'a'] })
+    assert.deepEqual(revisions.find(revision => revision.missing), { missing: '9-z' })
     assert.equal((await admin('GET', '/unknown?open_revs=all')).status, 404)
     assert.deepEqual((await admin('GET', '/unknown?open_revs=["1-a"]')).json, [{ missing: '1-a' }])
   })
 
   it('are refused when they are malformed', async () => {
-    const refused = async (id, body, status, error) => {
+    const assertRefused = async (id, body, status, error) => {
       const answer = await admin('PUT', `/${id}`, body)
       assert.equal(answer.status, status, answer.text)
       assert.equal(answer.json.error, error)
     }
-    await refused('bad', '{bad', 400, 'bad_request')
-    await refused('bad', [], 400, 'bad_request')
-    await refused('bad', { _foo: 1 }, 400, 'doc_validation')
-    await refused('bad', { _id: 5 }, 400, 'illegal_docid')
-    await refused('bad', { _rev: 'x' }, 400, 'bad_request')
-    await refused('_foo', {}, 400, 'illegal_docid')
-    await refused('bad', { _attachments: [] }, 400, 'doc_validation')
+    await assertRefused('bad', '{bad', 400, 'bad_request')
+    await assertRefused('bad', [], 400, 'bad_request')
+    await assertRefused('bad', { _foo: 1 }, 400, 'doc_validation')
+    await assertRefused('bad', { _id: 5 }, 400, 'illegal_docid')
+    await assertRefused('bad', { _rev: 'x' }, 400, 'bad_request')
+    await assertRefused('_foo', {}, 400, 'illegal_docid')
+    await assertRefused('bad', { _attachments: [] }, 400, 'doc_validation')
   })
 
   it('take the id of the URL instead of the id in the body', async () => {
@@ -112,10 +113,10 @@ export const documents = target => describe('documents', () => {
 
   it('can be local: unlisted and without conflicts', async () => {
     assert.equal((await admin('GET', '/_local/x')).status, 404)
-    const made = await answered(201, admin('PUT', '/_local/x', { a: 1 }))
-    assert.equal(made.json.id, '_local/x')
+    const created = await answered(201, admin('PUT', '/_local/x', { a: 1 }))
+    assert.equal(created.json.id, '_local/x')
     assert.equal((await admin('GET', '/_local/x')).json.a, 1)
-    assert.equal((await admin('PUT', '/_local/x', { a: 2, _rev: made.json.rev })).status, 201)
+    assert.equal((await admin('PUT', '/_local/x', { a: 2, _rev: created.json.rev })).status, 201)
     assert.equal((await admin('GET', '/_all_docs')).json.rows.some(({ id }) => id.startsWith('_local')), false)
     const { _rev: rev } = (await admin('GET', '/_local/x')).json
     assert.equal((await admin('DELETE', `/_local/x?rev=${rev}`)).status, 200)

@@ -1,3 +1,4 @@
+// The CouchDB contract for the requests that only replicators send.
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import { parseBulkGet } from '../../../core/couch/multipart.js'
@@ -8,7 +9,7 @@ const revisions = (start, ...ids) => ({ _rev: `${start}-${ids[0]}`, _revisions: 
 export const replication = target => describe('requests of replicators', () => {
   const { admin } = freshDatabase(target)
   const image = { content_type: 'image/png', data: png(1).toString('base64') }
-  const other = { content_type: 'image/png', data: png(2).toString('base64') }
+  const thumbnail = { content_type: 'image/png', data: png(2).toString('base64') }
 
   before(async () => {
     const write =
@@ -16,13 +17,13 @@ export const replication = target => describe('requests of replicators', () => {
     await write({ _id: 'tile', n: 1, ...revisions(1, 'a'), _attachments: { tile: { ...image, revpos: 1 } } })
     const { tile } = (await admin('GET', '/tile')).json._attachments
     await write(
-      { _id: 'tile', n: 2, ...revisions(2, 'b', 'a'), _attachments: { tile, thumb: { ...other, revpos: 2 } } }
+      { _id: 'tile', n: 2, ...revisions(2, 'b', 'a'), _attachments: { tile, thumb: { ...thumbnail, revpos: 2 } } }
     )
   })
 
-  const read = async (rev, known) => {
-    const { json } =
-      await admin('POST', '/_bulk_get?revs=true&attachments=true', { docs: [{ id: 'tile', rev, atts_since: known }] })
+  const read = async (rev, knownRevs) => {
+    const { json } = await admin('POST', '/_bulk_get?revs=true&attachments=true',
+      { docs: [{ id: 'tile', rev, atts_since: knownRevs }] })
     const [{ ok, error }] = json.results[0].docs
     return ok
       ? Object.fromEntries(Object.entries(ok._attachments).map(([name, { data, stub }]) => [name, data ?? stub]))
@@ -30,10 +31,10 @@ export const replication = target => describe('requests of replicators', () => {
   }
 
   it('attachments that came with a known revision, or before it, are left out', async () => {
-    assert.deepEqual(await read('2-b', ['1-a']), { tile: true, thumb: other.data })
+    assert.deepEqual(await read('2-b', ['1-a']), { tile: true, thumb: thumbnail.data })
     assert.deepEqual(await read('2-b', ['2-b']), { tile: true, thumb: true })
-    assert.deepEqual(await read('2-b', []), { tile: image.data, thumb: other.data })
-    assert.deepEqual(await read('2-b', ['1-x']), { tile: image.data, thumb: other.data },
+    assert.deepEqual(await read('2-b', []), { tile: image.data, thumb: thumbnail.data })
+    assert.deepEqual(await read('2-b', ['1-x']), { tile: image.data, thumb: thumbnail.data },
       'a revision of another branch')
     assert.equal(await read('2-b', 'x'), 'bad_request')
     await answered(400, admin('GET', '/tile?open_revs=all&attachments=true&atts_since=all'))

@@ -1,3 +1,4 @@
+// The CouchDB contract for rewrite functions of design documents.
 import assert from 'node:assert/strict'
 import { answered, freshDatabase } from '../harness.js'
 
@@ -20,7 +21,7 @@ export const rewrites = target => describe('rewrites', () => {
   const db = freshDatabase(target)
   const { admin } = db
   const get = path => admin('GET', `/_design/d/_rewrite${path}`)
-  const to = (path, more = '') => get(`/x?to=${encodeURIComponent(path)}${more}`)
+  const route = (path, extraQuery = '') => get(`/x?to=${encodeURIComponent(path)}${extraQuery}`)
 
   before(async () => {
     assert.equal(
@@ -43,28 +44,28 @@ export const rewrites = target => describe('rewrites', () => {
   })
 
   it('reach documents and attachments, decoded once', async () => {
-    assert.equal((await to('../../osm:1:0:0@x')).json.n, 1)
-    assert.equal((await to('../../osm%3A1:0:0%40x')).json.n, 1)
-    assert.equal((await to('../../a%20b')).json.n, 2)
-    assert.equal((await to('../../osm:1:0:0@x/tile')).text, 'abc')
+    assert.equal((await route('../../osm:1:0:0@x')).json.n, 1)
+    assert.equal((await route('../../osm%3A1:0:0%40x')).json.n, 1)
+    assert.equal((await route('../../a%20b')).json.n, 2)
+    assert.equal((await route('../../osm:1:0:0@x/tile')).text, 'abc')
     if (target().embedded) { // CouchDB sends the body along, which breaks the connection
       assert.equal((await admin('HEAD', '/_design/d/_rewrite/x?to=../../osm:1:0:0@x/tile')).headers['content-length'],
         '3')
     }
-    assert.equal((await to('../../nope')).status, 404)
-    assert.equal((await to('../..')).json.db_name, db.path.slice(1))
+    assert.equal((await route('../../nope')).status, 404)
+    assert.equal((await route('../..')).json.db_name, db.path.slice(1))
   })
 
   it('pass on the query of the function, or else that of the client', async () => {
-    assert.deepEqual((await to('_show/query', `&q=${encodeURIComponent('{"a":"1 2&3"}')}`)).json, { a: '1 2&3' })
-    assert.equal((await to('_show/query', '&own=1')).json.own, '1')
-    assert.equal((await to('_view/v', `&q=${encodeURIComponent('{"key":"1"}')}`)).json.rows[0].id, 'osm:1:0:0@x')
-    assert.equal((await to('_show/query', `&q=${encodeURIComponent('{"a":1}')}`)).json.error, 'rewrite_error')
+    assert.deepEqual((await route('_show/query', `&q=${encodeURIComponent('{"a":"1 2&3"}')}`)).json, { a: '1 2&3' })
+    assert.equal((await route('_show/query', '&own=1')).json.own, '1')
+    assert.equal((await route('_view/v', `&q=${encodeURIComponent('{"key":"1"}')}`)).json.rows[0].id, 'osm:1:0:0@x')
+    assert.equal((await route('_show/query', `&q=${encodeURIComponent('{"a":1}')}`)).json.error, 'rewrite_error')
   })
 
   it('pass on bodies and methods', async () => {
-    const found = await admin('POST', '/_design/d/_rewrite/x?to=../../_all_docs', { keys: ['a b'] })
-    assert.equal(found.json.rows[0].id, 'a b')
+    const answer = await admin('POST', '/_design/d/_rewrite/x?to=../../_all_docs', { keys: ['a b'] })
+    assert.equal(answer.json.rows[0].id, 'a b')
     assert.equal((await admin('PUT', '/_design/d/_rewrite/x?to=../../put', { n: 3 })).status, 201)
     assert.equal((await admin('GET', '/put')).json.n, 3)
   })
@@ -77,7 +78,7 @@ export const rewrites = target => describe('rewrites', () => {
     assert.deepEqual(none.json, { error: 'rewrite_error', reason: 'Invalid path.' })
     assert.equal((await get('/boom')).json.error, 'rewrite_error')
     assert.equal((await get('/number')).status, 500)
-    const loop = await answered(400, to('_rewrite/x'))
+    const loop = await answered(400, route('_rewrite/x'))
     assert.deepEqual(loop.json, { error: 'bad_request', reason: 'Exceeded rewrite recursion limit' })
     await admin('PUT', '/_design/without', {})
     assert.equal((await admin('GET', '/_design/without/_rewrite/x')).json.error, 'rewrite_error')

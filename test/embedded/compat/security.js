@@ -1,10 +1,11 @@
+// The CouchDB contract for users, sessions and the security object of a database.
 import assert from 'node:assert/strict'
 import { freshDatabase } from '../harness.js'
 
 export const security = target => describe('security', () => {
   const db = freshDatabase(target)
   const { admin } = db
-  const refused = (answer, status, error, reason) => {
+  const assertRefused = (answer, status, error, reason) => {
     assert.equal(answer.status, status, answer.text)
     assert.deepEqual(answer.json, { error, reason })
   }
@@ -14,23 +15,24 @@ export const security = target => describe('security', () => {
     assert.deepEqual((await target().anonymous('GET', '/_session')).json.userCtx, { name: null, roles: [] })
     assert.deepEqual((await target().writer('GET', '/_session')).json.userCtx,
       { name: target().writerName, roles: ['tilecouch-writer'] })
-    refused(await target().wrong('GET', '/'), 401, 'unauthorized', 'Name or password is incorrect.')
+    assertRefused(await target().wrong('GET', '/'), 401, 'unauthorized', 'Name or password is incorrect.')
   })
 
   it('hides new databases from all users except admins', async () => {
     assert.deepEqual((await admin('GET', '/_security')).json,
       { members: { roles: ['_admin'] }, admins: { roles: ['_admin'] } })
-    refused(await target().anonymous('GET', db.path), 401, 'unauthorized', 'You are not authorized to access this db.')
-    refused(await target().writer('GET', db.path), 403, 'forbidden', 'You are not allowed to access this db.')
-    refused(await target().anonymous('GET', `${db.path}/_changes`),
+    assertRefused(await target().anonymous('GET', db.path),
+      401, 'unauthorized', 'You are not authorized to access this db.')
+    assertRefused(await target().writer('GET', db.path), 403, 'forbidden', 'You are not allowed to access this db.')
+    assertRefused(await target().anonymous('GET', `${db.path}/_changes`),
       401, 'unauthorized', 'You are not authorized to access this db.')
   })
 
   it('lets only admins make, list and delete databases', async () => {
-    refused(await target().anonymous('PUT', `/${target().unique()}`),
+    assertRefused(await target().anonymous('PUT', `/${target().unique()}`),
       401, 'unauthorized', 'You are not a server admin.')
-    refused(await target().anonymous('DELETE', db.path), 401, 'unauthorized', 'You are not a server admin.')
-    refused(await target().anonymous('GET', '/_all_dbs'), 401, 'unauthorized', 'You are not a server admin.')
+    assertRefused(await target().anonymous('DELETE', db.path), 401, 'unauthorized', 'You are not a server admin.')
+    assertRefused(await target().anonymous('GET', '/_all_dbs'), 401, 'unauthorized', 'You are not a server admin.')
   })
 
   it('lets everybody read and write a database without members', async () => {
@@ -39,11 +41,11 @@ export const security = target => describe('security', () => {
     ).status, 200)
     assert.equal((await target().anonymous('GET', db.path)).status, 200)
     assert.equal((await target().anonymous('PUT', `${db.path}/a`, {})).status, 201)
-    refused(await target().anonymous('PUT', `${db.path}/_design/x`, {}),
+    assertRefused(await target().anonymous('PUT', `${db.path}/_design/x`, {}),
       401, 'unauthorized', 'You are not a db or server admin.')
-    refused(await target().writer('PUT', `${db.path}/_design/x`, {}),
+    assertRefused(await target().writer('PUT', `${db.path}/_design/x`, {}),
       403, 'forbidden', 'You are not a db or server admin.')
-    // CouchDB: 500 no_majority
+    // CouchDB answers 500 no_majority
     assert.notEqual((await target().anonymous('PUT', `${db.path}/_security`, {})).status, 200)
     assert.equal((await target().anonymous('POST', `${db.path}/_compact`)).status, 401)
     const { json } = await target()
@@ -89,12 +91,12 @@ export const security = target => describe('security', () => {
     assert.equal((await target().anonymous('PUT', path, undefined, { Cookie })).status, 201)
     assert.equal((await target().anonymous('POST', `${path}/_bulk_docs`, { docs: [{ _id: 'a' }] }, { Cookie })).status,
       201)
-    const other = cookieOf(await signIn(writer()))
-    refused(await target().anonymous('GET', path, undefined, { Cookie: other }),
+    const writerCookie = cookieOf(await signIn(writer()))
+    assertRefused(await target().anonymous('GET', path, undefined, { Cookie: writerCookie }),
       403, 'forbidden', 'You are not allowed to access this db.')
-    refused(await target().anonymous('DELETE', path, undefined, { Cookie: other }),
+    assertRefused(await target().anonymous('DELETE', path, undefined, { Cookie: writerCookie }),
       401, 'unauthorized', 'You are not a server admin.')
-    // beside a wrong password the session counts
+    // the session counts, although the password is wrong
     assert.equal((await target().wrong('GET', path, undefined, { Cookie })).status, 200)
     assert.equal((await target().anonymous('DELETE', path, undefined, { Cookie })).status, 200)
   })
@@ -103,13 +105,13 @@ export const security = target => describe('security', () => {
     const name = target().unique()
     for (const body of [{ name, password: 'x' }, { name }, { name: '', password: 'x' }]) {
       const answer = await signIn(body)
-      refused(answer, 401, 'unauthorized', 'Name or password is incorrect.')
+      assertRefused(answer, 401, 'unauthorized', 'Name or password is incorrect.')
       assert.match(answer.headers['set-cookie'][0], /^AuthSession=;/)
     }
-    refused(await signIn({ password: 'x' }), 400, 'bad_request', 'request body must contain a username')
-    refused(await signIn('{'), 400, 'bad_request', 'invalid UTF-8 JSON')
-    const plain = await signIn('x', { 'Content-Type': 'text/plain' })
-    assert.deepEqual([plain.status, plain.json.error], [415, 'bad_content_type'])
+    assertRefused(await signIn({ password: 'x' }), 400, 'bad_request', 'request body must contain a username')
+    assertRefused(await signIn('{'), 400, 'bad_request', 'invalid UTF-8 JSON')
+    const plainText = await signIn('x', { 'Content-Type': 'text/plain' })
+    assert.deepEqual([plainText.status, plainText.json.error], [415, 'bad_content_type'])
     const { status, headers } = await target().anonymous('PUT', '/_session', {})
     assert.deepEqual([status, headers.allow?.split(',').sort()], [405, ['DELETE', 'GET', 'HEAD', 'POST']])
   })
@@ -119,27 +121,27 @@ export const security = target => describe('security', () => {
     const statuses = []
     for (let i = 0; i < 6; i++) statuses.push((await signIn({ name, password: `${i}` })).status)
     assert.deepEqual(statuses, [401, 401, 401, 401, 401, 403])
-    refused(await signIn({ name, password: 'x' }), 403, 'forbidden',
+    assertRefused(await signIn({ name, password: 'x' }), 403, 'forbidden',
       'Account is temporarily locked due to multiple authentication failures')
     assert.equal((await signIn(writer())).status, 200)
   })
 
   it('ignores changed cookies and refuses malformed ones', async () => {
     const value = cookieOf(await signIn(writer())).slice('AuthSession='.length)
-    const who = async text =>
+    const userOf = async text =>
       (await target().anonymous('GET', '/_session', undefined, { Cookie: `AuthSession=${text}` })).json.userCtx?.name
-    assert.equal(await who(value), target().writerName)
-    assert.equal(await who(`"${value}"`), target().writerName)
+    assert.equal(await userOf(value), target().writerName)
+    assert.equal(await userOf(`"${value}"`), target().writerName)
     const bytes = Buffer.from(value, 'base64url')
-    const as = name => Buffer.concat([Buffer.from(name), bytes.subarray(bytes.indexOf(':'))]).toString('base64url')
+    const forge = name => Buffer.concat([Buffer.from(name), bytes.subarray(bytes.indexOf(':'))]).toString('base64url')
     const flipped = Buffer.from(bytes)
     flipped[bytes.length - 1] ^= 1
-    for (const text of [as('admin'), as('nobody'), flipped.toString('base64url'), value.slice(0, -6),
-      '', Buffer.from('admin:zz:x').toString('base64url')]) assert.equal(await who(text), null, text)
+    for (const text of [forge('admin'), forge('nobody'), flipped.toString('base64url'), value.slice(0, -6),
+      '', Buffer.from('admin:zz:x').toString('base64url')]) assert.equal(await userOf(text), null, text)
     for (const text of ['nonsense', Buffer.from('admin').toString('base64url'),
       Buffer.from('admin:12').toString('base64url')]) {
       const answer = await target().anonymous('GET', '/_session', undefined, { Cookie: `AuthSession=${text}` })
-      refused(answer, 400, 'bad_request', 'Malformed AuthSession cookie. Please clear your cookies.')
+      assertRefused(answer, 400, 'bad_request', 'Malformed AuthSession cookie. Please clear your cookies.')
     }
   })
 

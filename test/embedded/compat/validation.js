@@ -1,3 +1,4 @@
+// The CouchDB contract for validation functions.
 import assert from 'node:assert/strict'
 import { answered, freshDatabase } from '../harness.js'
 
@@ -16,32 +17,33 @@ export const validation = target => describe('validation', () => {
 
   before(() => admin('PUT', '/_design/val', { validate_doc_update: check }))
 
-  const refused = (answer, status, error, reason) => {
+  const assertRefused = (answer, status, error, reason) => {
     assert.equal(answer.status, status, answer.text)
     assert.equal(answer.json.error, error)
     if (reason) assert.equal(answer.json.reason, reason)
   }
 
   it('refuses documents with the error that the function throws', async () => {
-    refused(await admin('PUT', '/x', { bad: 1 }), 403, 'forbidden', 'bad')
-    refused(await admin('PUT', '/x', { who: 1 }), 401, 'unauthorized', 'who')
-    refused(await admin('PUT', '/x', { text: 1 }), 500, 'unknown_error', 'text')
+    assertRefused(await admin('PUT', '/x', { bad: 1 }), 403, 'forbidden', 'bad')
+    assertRefused(await admin('PUT', '/x', { who: 1 }), 401, 'unauthorized', 'who')
+    assertRefused(await admin('PUT', '/x', { text: 1 }), 500, 'unknown_error', 'text')
   })
 
   it('passes new document, old document, user and security to the function', async () => {
-    const told = async (...args) => JSON.parse((await target().writer(...args)).json.reason)
+    const argumentsOf = async (...args) => JSON.parse((await target().writer(...args)).json.reason)
     const [newDoc, oldDoc, userCtx, secObj] =
-      await told('PUT', `${db.path}/x`, { tell: 1, _attachments: { t: { content_type: 'image/png', data: 'YWJj' } } })
+      await argumentsOf('PUT', `${db.path}/x`,
+        { tell: 1, _attachments: { t: { content_type: 'image/png', data: 'YWJj' } } })
     assert.equal(newDoc._id, 'x')
     assert.deepEqual({ ...newDoc._attachments.t }, { content_type: 'image/png', revpos: 0, length: 3, stub: true })
     assert.equal(oldDoc, null)
     assert.deepEqual(userCtx, { db: db.path.slice(1), name: target().writerName, roles: ['tilecouch-writer'] })
     assert.deepEqual(secObj, { members: {}, admins: {} })
     const { rev } = (await admin('PUT', '/y', { n: 1 })).json
-    const [changed, before] = await told('PUT', `${db.path}/y`, { n: 2, tell: 1, _rev: rev })
+    const [changed, previous] = await argumentsOf('PUT', `${db.path}/y`, { n: 2, tell: 1, _rev: rev })
     assert.equal(changed._rev, rev)
-    assert.equal(before.n, 1)
-    assert.equal(before._rev, rev)
+    assert.equal(previous.n, 1)
+    assert.equal(previous._rev, rev)
     const [, , anonymous] = JSON.parse((await target().anonymous('PUT', `${db.path}/x`, { tell: 1 })).json.reason)
     assert.deepEqual(anonymous, { db: db.path.slice(1), name: null, roles: [] })
   })
@@ -57,11 +59,11 @@ export const validation = target => describe('validation', () => {
 
   it('comes after the check for conflicts', async () => {
     const { rev } = (await admin('PUT', '/contended', { n: 1 })).json
-    refused(await admin('PUT', '/contended', { bad: 1 }), 409, 'conflict')
+    assertRefused(await admin('PUT', '/contended', { bad: 1 }), 409, 'conflict')
     await admin('PUT', '/contended', { _rev: rev, n: 2 })
-    refused(await admin('PUT', '/contended', { _rev: rev, bad: 1 }), 409, 'conflict')
-    refused(await admin('PUT', '/contended', { _rev: '1-abc', bad: 1 }), 409, 'conflict')
-    refused(await admin('PUT', '/unheard', { _rev: '1-abc', bad: 1 }), 409, 'conflict')
+    assertRefused(await admin('PUT', '/contended', { _rev: rev, bad: 1 }), 409, 'conflict')
+    assertRefused(await admin('PUT', '/contended', { _rev: '1-abc', bad: 1 }), 409, 'conflict')
+    assertRefused(await admin('PUT', '/unheard', { _rev: '1-abc', bad: 1 }), 409, 'conflict')
     const { json } = await admin('POST', '/_bulk_docs',
       { docs: [{ _id: 'contended', bad: 1 }, { _id: 'contended', _rev: rev, _deleted: true }] })
     assert.deepEqual(json.map(({ error }) => error), ['conflict', 'conflict'])
@@ -76,13 +78,13 @@ export const validation = target => describe('validation', () => {
 
   it('judges deletions and attachments', async () => {
     const { rev } = (await admin('PUT', '/kept', { keep: 1 })).json
-    refused(await admin('DELETE', `/kept?rev=${rev}`), 403, 'forbidden', 'kept')
-    const made = (
+    assertRefused(await admin('DELETE', `/kept?rev=${rev}`), 403, 'forbidden', 'kept')
+    const created = (
       await admin('PUT', '/tiled', { needs: 1, _attachments: { t: { content_type: 'image/png', data: 'YWJj' } } })
     ).json
-    refused(await admin('PUT', '/tiled', { needs: 1, _rev: made.rev }), 403, 'forbidden', 'needs a tile')
-    const more = { t: { stub: true }, u: { content_type: 'image/png', data: 'YWJj' } }
-    assert.equal((await admin('PUT', '/tiled', { needs: 1, _rev: made.rev, _attachments: more })).status, 201)
+    assertRefused(await admin('PUT', '/tiled', { needs: 1, _rev: created.rev }), 403, 'forbidden', 'needs a tile')
+    const attachments = { t: { stub: true }, u: { content_type: 'image/png', data: 'YWJj' } }
+    assert.equal((await admin('PUT', '/tiled', { needs: 1, _rev: created.rev, _attachments: attachments })).status, 201)
   })
 
   it('skips local and design documents', async () => {
@@ -94,7 +96,7 @@ export const validation = target => describe('validation', () => {
     const ddoc = (await admin('GET', '/_design/val')).json
     await admin('PUT', '/_design/val',
       { ...ddoc, validate_doc_update: '(function (doc) { if (doc.other) throw { forbidden: "other" } })' })
-    refused(await admin('PUT', '/z', { other: 1 }), 403, 'forbidden', 'other')
+    assertRefused(await admin('PUT', '/z', { other: 1 }), 403, 'forbidden', 'other')
     assert.equal((await admin('PUT', '/z', { bad: 1 })).status, 201)
   })
 })

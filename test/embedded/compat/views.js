@@ -1,3 +1,4 @@
+// The CouchDB contract for views.
 import assert from 'node:assert/strict'
 import { answered, freshDatabase } from '../harness.js'
 
@@ -55,7 +56,7 @@ export const views = target => describe('views', () => {
 
   it('tell tabs and line ends apart, and ignore other control characters in keys', async () => {
     const texts = ['\t', '\n', '\r', ' ', 'a', 'a\u0001', 'a\u0002', 'a\tb', 'a\nb', 'a b', 'a\u0001b', 'ab']
-    const written = texts.map((k, at) => ({ _id: `text${String.fromCharCode(97 + at)}`, k, v: 1 }))
+    const written = texts.map((k, index) => ({ _id: `text${String.fromCharCode(97 + index)}`, k, v: 1 }))
     const { json } = await admin('POST', '/_bulk_docs', { docs: written })
     const keys = async path => (await view(path)).rows.map(({ key }) => key)
     assert.deepEqual(await keys('plain?startkey=""&endkey="ab"'), texts)
@@ -70,7 +71,7 @@ export const views = target => describe('views', () => {
   it('sort the printable characters of ASCII as CouchDB collates', async () => {
     const letters = [...'abcdefghijklmnopqrstuvwxyz'].flatMap(letter => [letter, letter.toUpperCase()])
     const characters = [...' _-,;:!?.\'"()[]{}@*/\\&#%`^+<=>|~$0123456789', ...letters]
-    const written = characters.map((k, at) => ({ _id: `character${at}`, k, v: 1 })).reverse()
+    const written = characters.map((k, index) => ({ _id: `character${index}`, k, v: 1 })).reverse()
     const { json } = await admin('POST', '/_bulk_docs', { docs: written })
     const { rows } = await view('plain')
     assert.deepEqual(rows.filter(({ id }) => id.startsWith('character')).map(({ key }) => key), characters)
@@ -97,7 +98,7 @@ export const views = target => describe('views', () => {
     assert.deepEqual(await ids('plain?startkey="str"&endkey=true&descending=true&inclusive_end=false'),
       ['f', 'k', 'l', 'j'])
     assert.deepEqual(await ids('several?key="same"&startkey_docid=i&startkey="same"&limit=2')
-      .then(found => found.length), 2)
+      .then(listedIds => listedIds.length), 2)
     assert.deepEqual(await ids('plain?limit=0'), [])
     assert.deepEqual(await ids('plain?skip=100'), [])
     assert.equal((await view('plain?limit=1')).total_rows, 14)
@@ -146,19 +147,19 @@ export const views = target => describe('views', () => {
   })
 
   it('leave out documents for which the map function throws', async () => {
-    const found = await ids('throwing')
-    assert.equal(found.includes('a'), false)
-    assert.equal(found.includes('b'), true)
+    const listedIds = await ids('throwing')
+    assert.equal(listedIds.includes('a'), false)
+    assert.equal(listedIds.includes('b'), true)
   })
 
   it('see conflicts, revisions and attachments', async () => {
     assert.deepEqual((await view('conflicts')).rows, [{ id: 'r', key: 'r', value: ['2-b'] }])
-    const made =
+    const created =
       (await admin('PUT', '/withtile', { _attachments: { tile: { content_type: 'image/png', data: 'YWJj' } } })).json
     const { rows: [row] } = await view('files')
-    assert.equal(row.key, made.rev)
+    assert.equal(row.key, created.rev)
     assert.equal(row.value.tile.length, 3)
-    await admin('DELETE', `/withtile?rev=${made.rev}`)
+    await admin('DELETE', `/withtile?rev=${created.rev}`)
   })
 
   it('follow updates and deletions, unless update=false', async () => {
@@ -168,8 +169,8 @@ export const views = target => describe('views', () => {
     await admin('PUT', '/new', { _rev: rev, k: 'moved', v: 1 })
     assert.deepEqual(await ids('plain?key="brand new"'), [])
     assert.deepEqual(await ids('plain?key="moved"'), ['new'])
-    const { _rev: now } = (await admin('GET', '/new')).json
-    await admin('DELETE', `/new?rev=${now}`)
+    const { _rev: latestRev } = (await admin('GET', '/new')).json
+    await admin('DELETE', `/new?rev=${latestRev}`)
     assert.deepEqual(await ids('plain?key="moved"'), [])
     assert.equal((await view('plain?limit=0')).total_rows, 14)
   })
@@ -179,7 +180,7 @@ export const views = target => describe('views', () => {
       'count?include_docs=true', 'plain?limit=x', 'plain?key=bad', 'plain?startkey="b"&endkey="a"']) {
       assert.equal((await admin('GET', `/_design/d/_view/${query}`)).status, 400, query)
     }
-    if (target().embedded) { // not tried on CouchDB, whose parameter is an id of any kind
+    if (target().embedded) { // CouchDB takes an id of any type here
       await answered(400, admin('POST', '/_design/d/_view/plain', { startkey: 1, startkey_docid: 5 }))
     }
     assert.deepEqual((await admin('GET', '/_design/d/_view/nope')).json,

@@ -1,5 +1,5 @@
-// What the standards say of each document, in plain checks: OGC API - Common (Part 1 and 2), OGC API - Tiles 1.0, and
-// Tile Matrix Set and Tile Set Metadata 2.0. Each function answers what is wrong, in words.
+// Checks of documents by the rules of OGC API - Common (Part 1 and 2), OGC API - Tiles 1.0, and Tile Matrix Set and
+// Tile Set Metadata 2.0. Each exported check returns the faults of a document as texts.
 const DEGREE = Math.PI * 6378137 / 180 // metres at the equator
 const REL = 'http://www.opengis.net/def/rel/ogc/1.0/'
 
@@ -11,7 +11,7 @@ const isWhole = value => Number.isInteger(value) && value >= 0
 const isTime = value => value === null || /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value)
 
 /**
- * Wrong parts of an object.
+ * The missing and invalid fields of an object.
  * @param {Record<string, any>} value
  * @param {Record<string, (value: any) => boolean | undefined>} required
  * @param {Record<string, (value: any) => boolean | undefined>} [optional]
@@ -32,13 +32,13 @@ const isLinks = links => Array.isArray(links) && links.every(isLink)
 export const linkOf = ({ links }, rel, type) =>
   links.find(link => [rel, REL + rel].includes(link.rel) && (type === undefined || link.type === type))
 
-/** Links that a document has to have. @param {any} document @param {string[]} rels */
-const lacks = (document, rels) => rels.filter(rel => !linkOf(document, rel)).map(rel => `no link ${rel}`)
+/** The required links that a document lacks. @param {any} document @param {string[]} rels */
+const missingLinks = (document, rels) => rels.filter(rel => !linkOf(document, rel)).map(rel => `no link ${rel}`)
 
 /** Common 1, /req/landing-page/root-success; Tiles, /rec/tileset/tmxslink. */
 export const landingFaults = document => [
   ...faults(document, { links: isLinks }, { title: isText, description: isText }),
-  ...lacks(document, ['self', 'service-desc', 'conformance', 'data', 'tiling-schemes'])
+  ...missingLinks(document, ['self', 'service-desc', 'conformance', 'data', 'tiling-schemes'])
 ]
 
 /** Common 1, /req/core/conformance-success */
@@ -58,7 +58,7 @@ export function collectionFaults (document) {
       { title: isText, description: isText, attribution: isText, dataType: value => [
         'map', 'vector', 'coverage'
       ].includes(value), crs: value => value.every(isUri) }),
-    ...lacks(document, ['self']),
+    ...missingLinks(document, ['self']),
     ...(tiles.length && tiles.every(({ href }) => /\/tiles(\?.*)?$/.test(href))
       ? [] : ['no link to its tilesets, at …/tiles']),
     ...faults(spatial, { bbox: ([box, ...more]) => box.length === 4 &&
@@ -77,12 +77,12 @@ export function collectionFaults (document) {
 /** Common 2, /req/collections/rc-md-success */
 export const collectionsFaults = document => [
   ...faults(document, { links: isLinks, collections: Array.isArray }),
-  ...lacks(document, ['self']), ...document.collections.flatMap(collectionFaults)
+  ...missingLinks(document, ['self']), ...document.collections.flatMap(collectionFaults)
 ]
 
 const itemFaults = item => [
   ...faults(item, { dataType: value => ['map', 'vector', 'coverage'].includes(value), crs: isUri, links: isLinks },
-    { title: isText, tileMatrixSetURI: isUri }), ...lacks(item, ['self', 'tiling-scheme'])
+    { title: isText, tileMatrixSetURI: isUri }), ...missingLinks(item, ['self', 'tiling-scheme'])
 ]
 
 /** Tiles, /req/tilesets-list/tileset-links */
@@ -112,7 +112,7 @@ export function tilesetFaults (document) {
   ]
 }
 
-/** Tile Matrix Set 2.0: a matrix halves the one before, and its cells have the size that its scale says. */
+/** Tile Matrix Set 2.0: scales become larger from matrix to matrix, and the cell size fits the scale. */
 export function matrixSetFaults (document) {
   const matrices = document.tileMatrices ?? []
   return [
@@ -131,25 +131,26 @@ export function matrixSetFaults (document) {
         /84Quad$/.test(document.id) && /4326|CRS84/.test(document.crs) ? DEGREE : 1
       ) - 1) > 1e-9
     ).map(({ id }) => `cells of ${id} do not fit its scale`),
-    ...matrices.filter(({ scaleDenominator }, at) => at > 0 && scaleDenominator >= matrices[at - 1].scaleDenominator)
-      .map(({ id }) => `${id} is not larger than the one before`)
+    ...matrices.filter(
+      ({ scaleDenominator }, index) => index > 0 && scaleDenominator >= matrices[index - 1].scaleDenominator
+    ).map(({ id }) => `${id} is not larger than the one before`)
   ]
 }
 
 /** Tiles, /req/oas30/completeness and operation-id: every path of tiles, with its parameters. */
 export function apiFaults ({ openapi, info, paths }) {
-  const wanted = [
+  const requiredIds = [
     'map', 'vector'
   ].flatMap(kind => ['getTileSetsList', 'getTileSet', 'getTile'].map(name => `collection.${kind}.${name}`))
   const operations = Object.entries(paths).map(([path, { get }]) => ({ path, ...get }))
   return [
     ...(/^3\.0\.\d$/.test(openapi) && isText(info.title) && isText(info.version) ? [] : ['openapi or info']),
-    ...wanted.filter(id => !operations.some(({ operationId }) => operationId === id)),
+    ...requiredIds.filter(id => !operations.some(({ operationId }) => operationId === id)),
     ...operations.flatMap(({ path, parameters, responses }) => {
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
-      const described = parameters.filter(parameter => parameter.in === 'path' && parameter.required)
+      const describedNames = parameters.filter(parameter => parameter.in === 'path' && parameter.required)
         .map(({ name }) => name)
-      return [...(`${inPath}` === `${described}` ? [] : [`${path} describes ${described}`]),
+      return [...(`${inPath}` === `${describedNames}` ? [] : [`${path} describes ${describedNames}`]),
         ...(responses[200] ? [] : [`${path} has no answer`])]
     })
   ]

@@ -1,6 +1,6 @@
-// The schemas of WMTS 1.0.0 and OWS Common 1.1 as far as capabilities and exceptions go: which elements stand in which,
-// in which order and how often, which attributes they have, what their text is. Written from the published XSDs (with
-// the erratum of 2011: 0 may be a greatest row or column), of which no package of a usable size brings a copy.
+// The schemas of WMTS 1.0.0 and OWS Common 1.1 for capabilities and exceptions: child elements with their order and
+// number, attributes, and text. They were written from the published XSDs with the erratum of 2011, which allows 0 as
+// the greatest row or column. No small package contains these XSDs.
 import { all, childrenOf } from './xml.js'
 
 const MANY = Infinity
@@ -17,8 +17,8 @@ const template = /^([A-Za-z0-9\-_.!~*'();/?:@+$,#{}=&]|%[A-Fa-f0-9]{2})+$/
 const described = [['ows:Title', 0, MANY], ['ows:Abstract', 0, MANY], ['ows:Keywords', 0, MANY]]
 
 /**
- * Element -> content: `children` in order with least and most, `choice` in any order, or the pattern of its `text`;
- * `attributes` with a ! are required. An element whose name means two things has an entry with its parent.
+ * Element -> content: `children` in order with their least and greatest number, `choice` in any order, or the pattern
+ * of its `text`. `attributes` with a ! are required. An element with two meanings has a second entry below its parent.
  * @type {Record<string, {children?: any[][], choice?: string[], text?: RegExp, attributes?: Record<string, RegExp>}>}
  */
 export const schema = {
@@ -101,7 +101,7 @@ export const schema = {
   MatrixHeight: { text: positive },
   ServiceMetadataURL: { children: [], attributes: { '!xlink:href': uri, 'xlink:type': /^simple$/ } },
 
-  // of the extension WMTS Multidimensional, as the clients of GeoServer and GIBS read it
+  // elements of the extension WMTS Multidimensional, as clients of GeoServer and GIBS read it
   'md:Domains': {
     children: [['md:SpaceDomain', 1, 1], ['md:DimensionDomain', 0, MANY]], attributes: { '!version': /^1\.1$/ }
   },
@@ -123,7 +123,7 @@ export const schema = {
 }
 
 /**
- * Everything that is wrong with a document.
+ * All violations of the schema in a document, as texts.
  * @param {import('./xml.js').Node} node
  * @param {string} [parent]
  * @returns {string[]}
@@ -131,21 +131,21 @@ export const schema = {
 export function violations (node, parent = '') {
   const rule = schema[`${parent}/${node.name}`] ?? schema[node.name]
   if (!rule) return [`${node.name} is no element of the schema`]
-  const found = [...attributes(node, rule.attributes ?? {}), ...content(node, rule)]
-  return [...found, ...node.children.flatMap(child => violations(child, node.name))]
+  const nodeFaults = [...attributes(node, rule.attributes ?? {}), ...content(node, rule)]
+  return [...nodeFaults, ...node.children.flatMap(child => violations(child, node.name))]
 }
 
 function attributes (node, rules) {
-  const wrong = []
+  const faults = []
   for (const name of Object.keys(rules)) if (name.startsWith('!') && !(name.slice(1) in node.attributes)) {
-    wrong.push(`${node.name} has no ${name.slice(1)}`)
+    faults.push(`${node.name} has no ${name.slice(1)}`)
   }
   for (const [name, value] of Object.entries(node.attributes)) {
     const rule = rules[name] ?? rules[`!${name}`]
-    if (!rule) wrong.push(`${node.name} may have no ${name}`)
-    else if (!rule.test(value)) wrong.push(`${node.name} has a bad ${name}: ${value}`)
+    if (!rule) faults.push(`${node.name} may have no ${name}`)
+    else if (!rule.test(value)) faults.push(`${node.name} has a bad ${name}: ${value}`)
   }
-  return wrong
+  return faults
 }
 
 function content (node, rule) {
@@ -153,34 +153,34 @@ function content (node, rule) {
     return [...(node.children.length ? [`${node.name} holds text only`] : []),
       ...(rule.text.test(node.text) ? [] : [`${node.name} has a bad text: ${node.text}`])]
   }
-  const wrong = node.text.trim() ? [`${node.name} holds elements only: ${node.text.trim()}`] : []
+  const faults = node.text.trim() ? [`${node.name} holds elements only: ${node.text.trim()}`] : []
   const names = node.children.map(({ name }) => name)
   if (rule.choice) {
-    if (names.length === 0) wrong.push(`${node.name} is empty`)
+    if (names.length === 0) faults.push(`${node.name} is empty`)
     return [
-      ...wrong, ...names.filter(name => !rule.choice.includes(name)).map(name => `${node.name} may have no ${name}`)
+      ...faults, ...names.filter(name => !rule.choice.includes(name)).map(name => `${node.name} may have no ${name}`)
     ]
   }
-  let at = 0
+  let index = 0
   for (const [name, least, most] of rule.children) {
-    const from = at
-    while (names[at] === name) at++
-    if (at - from < least) wrong.push(`${node.name} needs ${name} after ${names[from - 1] ?? 'its start'}`)
-    if (at - from > most) wrong.push(`${node.name} has ${at - from} ${name}`)
+    const from = index
+    while (names[index] === name) index++
+    if (index - from < least) faults.push(`${node.name} needs ${name} after ${names[from - 1] ?? 'its start'}`)
+    if (index - from > most) faults.push(`${node.name} has ${index - from} ${name}`)
   }
-  if (at < names.length) wrong.push(`${node.name} has ${names[at]} where it may not be`)
-  return wrong
+  if (index < names.length) faults.push(`${node.name} has ${names[index]} where it may not be`)
+  return faults
 }
 
 /**
- * What no sequence says: identifiers are told apart, and links lead somewhere.
+ * Faults that the schema cannot express: duplicate identifiers, and links without a target.
  * @param {import('./xml.js').Node} capabilities
  */
 export function dangling (capabilities) {
-  const wrong = []
+  const faults = []
   const [contents] = childrenOf(capabilities, 'Contents')
-  const identifiers = node => childrenOf(node, 'ows:Identifier').map(one => one.text)
-  const unique = (what, names) => { if (new Set(names).size < names.length) wrong.push(`${what} twice: ${names}`) }
+  const identifiers = node => childrenOf(node, 'ows:Identifier').map(identifier => identifier.text)
+  const unique = (kind, names) => { if (new Set(names).size < names.length) faults.push(`${kind} twice: ${names}`) }
   const sets = new Map(childrenOf(contents, 'TileMatrixSet')
     .map(set => [identifiers(set)[0], childrenOf(set, 'TileMatrix').flatMap(identifiers)]))
   unique('layers', childrenOf(contents, 'Layer').flatMap(identifiers))
@@ -188,10 +188,10 @@ export function dangling (capabilities) {
   for (const [name, matrices] of sets) unique(`matrices of ${name}`, matrices)
   for (const link of all(contents, 'TileMatrixSetLink')) {
     const set = childrenOf(link, 'TileMatrixSet')[0]?.text
-    if (!sets.has(set)) wrong.push(`no tile matrix set ${set}`)
+    if (!sets.has(set)) faults.push(`no tile matrix set ${set}`)
     for (const limit of all(link, 'TileMatrix')) if (!sets.get(set)?.includes(limit.text)) {
-      wrong.push(`no tile matrix ${limit.text} in ${set}`)
+      faults.push(`no tile matrix ${limit.text} in ${set}`)
     }
   }
-  return wrong
+  return faults
 }

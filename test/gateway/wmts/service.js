@@ -1,8 +1,9 @@
-// The WMTS alone behind a server of its own: layers are objects, and a tile is answered with what was asked for.
+// Starts a server with only the WMTS of the gateway. Layers are plain objects, and a tile is answered with the request
+// for it as JSON.
 import assert from 'node:assert/strict'
 import { TilecouchError } from '../../../core/errors.js'
 import { wmts } from '../../../server/gateway/wmts/index.js'
-import '../../../loader/store/index.js' // brings proj4js for other grids
+import '../../../loader/store/index.js' // loads proj4js, which other grids need
 import { townGrid } from '../../support/samples.js'
 import { startServer } from '../../support/server.js'
 import { dangling, violations } from './schema.js'
@@ -34,7 +35,7 @@ export const others = {
 
 export const CAPABILITIES = '/1.0.0/WMTSCapabilities.xml'
 
-/** The parameters of a GetTile, and what the WMTS asks the gateway for then. */
+/** The parameters of a GetTile request, and the tile that the WMTS then requests from the gateway. */
 export const TILE = {
   SERVICE: 'WMTS', REQUEST: 'GetTile', VERSION: '1.0.0', LAYER: 'osm', STYLE: 'default',
   FORMAT: 'image/png', TILEMATRIXSET: 'GoogleMapsCompatible', TILEMATRIX: '10', TILEROW: '412', TILECOL: '300'
@@ -93,13 +94,13 @@ export async function startService ({
 } = {}) {
   const book = {
     async get (name) {
-      return documents[name] ?? absent(name)
+      return documents[name] ?? throwMissing(name)
     },
     list: async () => Object.values(documents),
-    times: async name => editions[name] ?? absent(name),
+    times: async name => editions[name] ?? throwMissing(name),
     reach: async () => reach
   }
-  /** @type {any[]} what went wrong beyond the WMTS */
+  /** @type {any[]} errors that the WMTS did not handle */
   const thrown = []
   const ctx = {
     layers: book,
@@ -131,6 +132,6 @@ export async function startService ({
   }
 }
 
-function absent (layer) {
+function throwMissing (layer) {
   throw new TilecouchError('LAYER_NOT_FOUND', { layer })
 }

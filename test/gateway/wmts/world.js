@@ -1,5 +1,5 @@
-// A gateway on a world of sixteen tiles in three years, and on layers in other grids. A tile is of one colour, which
-// tells where and when it is, so that a picture says what was fetched.
+// Starts a gateway with a world of sixteen tiles in three years, and with layers in other grids. The colour of a tile
+// depends on its place and year, so a test can tell from a pixel which tile was fetched.
 import sharp from 'sharp'
 import { gridOf } from '../../../core/index.js'
 import { Store, publish } from '../../../loader/index.js'
@@ -8,15 +8,15 @@ import { startGateway } from '../../../server/gateway/index.js'
 export const DEEPEST = 2 // zoom
 export const YEARS = [2022, 2023, 2024]
 
-/** Layers in other grids, with zooms of few tiles. */
+/** Layers in other grids, at zooms that have few tiles. */
 export const OTHERS = {
   europe: { grid: 'EuropeanETRS89_LAEAQuad', minzoom: 0, maxzoom: 2 },
-  swiss: { grid: 'LV95', minzoom: 14, maxzoom: 16 }, // 3 x 2, 4 x 3 and 8 x 5 tiles: not halves
+  swiss: { grid: 'LV95', minzoom: 14, maxzoom: 16 }, // 3 x 2, 4 x 3 and 8 x 5 tiles: the zooms do not halve
   arctic: { grid: 'UPSArcticWGS84Quad', minzoom: 0, maxzoom: 2 },
   degrees: { grid: 'WorldCRS84Quad', minzoom: 1, maxzoom: 3 }
 }
 
-/** Blue, by the row. */
+/** The blue of a tile by its year and row. */
 const BLUE = { 2022: y => 5 + 3 * y, 2023: y => 255 - 50 * y, 2024: y => 20 + 50 * y }
 
 export const color = (z, x, y, year = 2024) => [20 + 40 * (z % 14), 20 + 30 * x, BLUE[year](y)]
@@ -27,10 +27,10 @@ export async function colored ([r, g, b]) {
 }
 
 /**
- * @param {string} database URL of one that is not there yet
- * @param {Record<string, {grid: any, minzoom: number, maxzoom: number}>} [others] layers in other grids
+ * @param {string} database URL of a database that does not exist yet
+ * @param {Record<string, {grid: any, minzoom: number, maxzoom: number}>} [otherLayers] layers in other grids
  */
-export async function startWorld (database, others = {}) {
+export async function startWorld (database, otherLayers = {}) {
   const store = await Store.create(database)
   await publish(store)
   await store.defineLayer('world',
@@ -38,9 +38,11 @@ export async function startWorld (database, others = {}) {
       -180, -85.0511287798066, 180, 85.0511287798066
     ] })
   await store.defineLayer('east', { format: 'png', minzoom: 1, maxzoom: DEEPEST, bounds: [0, -85, 180, 85] })
-  for (const [layer, fields] of Object.entries(others)) await store.defineLayer(layer, { format: 'png', ...fields })
+  for (const [layer, fields] of Object.entries(otherLayers)) {
+    await store.defineLayer(layer, { format: 'png', ...fields })
+  }
   for (const [layer, { minzoom, maxzoom, grid }] of Object.entries(
-    { world: { minzoom: 0, maxzoom: DEEPEST, grid: undefined }, ...others }
+    { world: { minzoom: 0, maxzoom: DEEPEST, grid: undefined }, ...otherLayers }
   )) {
     for (const year of YEARS) {
       const time = `${year}-06-01T00:00:00Z`
