@@ -1,7 +1,7 @@
 // A mixin of L.GridLayer that the couch layer and the history layer share: it turns the layer's document into options
 // of Leaflet.
 import L from './version.js'
-import { TilecouchError, tileRanges } from '../../core/index.js'
+import { MAX_ZOOM, TilecouchError, tileRanges } from '../../core/index.js'
 import { gridKey } from '../engine/store-link.js'
 import { leafletOptions } from './layer-options.js'
 
@@ -24,7 +24,6 @@ import { leafletOptions } from './layer-options.js'
  *   itself
  */
 
-const HIGHEST = 30 // zoom of a map
 
 const prototype = /** @type {any} */ (L.GridLayer.prototype)
 
@@ -112,7 +111,7 @@ export function zoomShift ({ options: { crs: mapCrs } }, doc, grid) {
     const [first, last] = [place(left, top), place(left + columns * width, top - rows * height)]
     return [first.x, first.y, last.x - columns * tileSize, last.y - rows * tileSize].every(off => Math.abs(off) < 1)
   }
-  const zooms = Array.from({ length: HIGHEST + 1 }, (_, zoom) => zoom)
+  const zooms = Array.from({ length: MAX_ZOOM + 1 }, (_, zoom) => zoom)
   const shift = zooms.findIndex(zoom => isAligned(zoom, minzoom)) - minzoom
   const fault = zooms.slice(minzoom, /** @type {number} */ (maxzoom) + 1).find(z => !isAligned(z + shift, z))
   if (fault !== undefined) fail(`has other resolutions or another origin at zoom ${fault}`)

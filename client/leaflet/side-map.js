@@ -1,7 +1,7 @@
 // A second map over one half of the main map. It shows the same place, and each map follows the other.
 import L from './version.js'
+import { MAX_ZOOM } from '../../core/index.js'
 
-const HIGHEST = 30 // zoom
 
 /** It lies over the left half, or over the upper half if the main map is higher than wide. */
 export class SideMap {
@@ -24,7 +24,7 @@ export class SideMap {
     /** the map in the box @type {any} */
     this.map = L.map(box, {
       crs, zoomControl: false, trackResize: false, zoomAnimation, fadeAnimation, keyboard, zoomSnap, zoomDelta,
-      minZoom: 0, maxZoom: HIGHEST
+      minZoom: 0, maxZoom: MAX_ZOOM
     })
     // the zooms of the main map limit it, not those of its own layers
     Object.assign(this.map, { getMinZoom: () => main.getMinZoom(), getMaxZoom: () => main.getMaxZoom() })

@@ -1,4 +1,5 @@
 // Attachments within JSON: base64, and the gzip in which CouchDB sends texts. Pages that show tiles do not load this.
+import { unzip } from '../../core/images.js'
 
 const PIECE = 0x6000 // bytes: a multiple of 3, and no more arguments than a call may have
 
@@ -26,12 +27,7 @@ export const unpack = docs => Promise.all(docs.map(async doc => {
   if (!packed.length) return doc
   const attachments = { ...doc._attachments }
   for (const [name, { encoding, encoded_length: length, data, ...fields }] of packed) {
-    attachments[name] = { ...fields, data: await gunzip(data) }
+    attachments[name] = { ...fields, data: await unzip(data) }
   }
   return { ...doc, _attachments: attachments }
 }))
-
-async function gunzip (bytes) {
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))
-  return new Uint8Array(await new Response(stream).arrayBuffer())
-}

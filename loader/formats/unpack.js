@@ -35,7 +35,7 @@ export async function unpack (bytes, { limit = unpackDefaults.bytes, coding = 'g
     Object.assign(new Error(`it unpacks to more than ${limit} bytes`, { cause }), { code: 'ERR_BUFFER_TOO_LARGE' })
   if (coding === 'none') {
     if (bytes.length > limit) throw tooLarge()
-    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    return bufferOf(bytes)
   }
   try {
     return await decode(decoders[coding], bytes, limit)
@@ -56,6 +56,10 @@ async function decode (decoder, bytes, limit) {
 
 /** Vector tiles are stored in gzip. */
 export const pack = promisify(zlib.gzip)
+
+/** Bytes as a Buffer, without a copy. @param {Uint8Array} bytes */
+export const bufferOf = bytes =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 export const isGzip = bytes => bytes[0] === 0x1f && bytes[1] === 0x8b
 

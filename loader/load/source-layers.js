@@ -29,13 +29,14 @@ export class SourceLayers {
 
   /** @param {{z: number}} tile @param {Uint8Array} bytes of it */
   async add ({ z }, bytes) {
-    if (formatOf(bytes) !== 'mvt' || !this.#isSample(z, bytes.length)) return
+    if (formatOf(bytes) !== 'mvt' || !this.#takeSample(z, bytes.length)) return
     this.decoded++
     const content = isGzip(bytes) ? await insideOf(bytes).catch(() => undefined) : bytes
     if (content) for (const [id, fields] of readSourceLayers(content)) this.#note(z, id, fields)
   }
 
-  #isSample (z, bytes) {
+  /** Counts a tile of a zoom. Returns whether it is decoded. */
+  #takeSample (z, bytes) {
     const { growth } = sourceLayersDefaults
     const zoom = this.#zooms.get(z) ?? { seen: 0, next: 1, large: 0 }
     this.#zooms.set(z, zoom)

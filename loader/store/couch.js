@@ -8,7 +8,7 @@ import { exchange, jsonExchange } from './exchange.js'
 import { TILE_ATTACHMENT } from '../../core/index.js'
 import { sharePromise } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
-import { unpackDefaults } from '../formats/unpack.js'
+import { bufferOf, unpackDefaults } from '../formats/unpack.js'
 import { fingerprint } from '../../core/fingerprint.js'
 import { generation, readLeaves } from '../../core/mirror/index.js'
 
@@ -172,7 +172,7 @@ export function bulkBody (docs, { newEdits = true } = {}) {
       const key = `${position ? ',' : ''}${JSON.stringify(name)}:`
       if (!(data instanceof Uint8Array)) return parts.push(key + JSON.stringify({ ...about, data }))
       const stub = JSON.stringify(about)
-      parts.push(`${key}${stub.slice(0, -1)}${stub === '{}' ? '' : ','}"data":"`, toBuffer(data), '"}')
+      parts.push(`${key}${stub.slice(0, -1)}${stub === '{}' ? '' : ','}"data":"`, bufferOf(data), '"}')
     })
     parts.push('}}')
   })
@@ -185,5 +185,3 @@ export function bulkBody (docs, { newEdits = true } = {}) {
   }
   return body
 }
-
-const toBuffer = bytes => Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

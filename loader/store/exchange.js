@@ -4,6 +4,7 @@ import nano from 'nano'
 import { Agent } from 'undici'
 import { raceAbort } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
+import { bufferOf } from '../formats/unpack.js'
 
 // The global agent may be that of Node's own fetch, an older undici that knows other handlers.
 const agent = new Agent()
@@ -106,8 +107,8 @@ export async function jsonExchange (request) {
 
 /** nano makes JSON of all other bodies. @param {string | Uint8Array} [body] */
 function bytesOf (body) {
-  if (body === undefined || Buffer.isBuffer(body)) return body
-  return typeof body === 'string' ? Buffer.from(body) : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  if (body === undefined) return undefined
+  return typeof body === 'string' ? Buffer.from(body) : bufferOf(body)
 }
 
 /** Stands for the connection of a complete answer, which cannot be paused. */

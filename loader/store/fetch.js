@@ -1,6 +1,6 @@
 // Reads the bytes and digests of listed versions, in the order of the list: a few bulk reads in flight, bounded memory.
 import { pMapIterable } from 'p-map'
-import { versionId } from '../../core/index.js'
+import { TILE_ATTACHMENT, versionId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { batchesOf, chunks } from '../../core/lists.js'
 import { childSignal } from './follow.js'
@@ -62,13 +62,16 @@ export async function readBytesOf (couch, listed, { signal } = {}) {
   if (moved.length) {
     const ids = moved.map(index => listed[index]).map(({ layer, z, x, y, time }) => versionId(layer, z, x, y, time))
     const copies = await couch.docs(ids, { attachments: true, signal })
-    copies.forEach(({ doc }, index) => { if (doc && withBytes(doc).bytes) versions[moved[index]] = withBytes(doc) })
+    copies.forEach(({ doc }, index) => {
+      if (doc?._attachments?.[TILE_ATTACHMENT]) versions[moved[index]] = withBytes(doc)
+    })
   }
   return /** @type {any} */ (versions)
 }
 
 /** @param {any} doc @param {Listed} listed */
-const isListed = (doc, { time }) => Boolean(doc?._attachments?.tile) && (time === undefined || doc.time === time)
+const isListed = (doc, { time }) =>
+  Boolean(doc?._attachments?.[TILE_ATTACHMENT]) && (time === undefined || doc.time === time)
 
 /**
  * Reads versions by their ids, without bytes. Missing ones are not in the map.

@@ -118,7 +118,9 @@ export async function * everyTile (couch, statements, signal) {
   const seen = new TileSet()
   const addIfNew = id => {
     const { z, x, y } = parseTileId(id)
-    return !seen.has(z, x, y) && (seen.add(z, x, y), true)
+    const isNew = !seen.has(z, x, y)
+    if (isNew) seen.add(z, x, y)
+    return isNew
   }
   for await (const rows of couch.pages(layerRange(statements.layer), { signal })) {
     for (const { id } of rows) if (isTileId(id) && addIfNew(id)) yield headId(id)

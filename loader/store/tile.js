@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { checkLayer, checkTile, isExactTime, tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
-import { inspectWhole } from '../formats/unpack.js'
+import { bufferOf, inspectWhole } from '../formats/unpack.js'
 
 /**
  * A version as a caller gives it: with `bytes`, or `read` to fetch them later, or `gone`. If `read` returns null, there
@@ -27,7 +27,8 @@ export async function prepareTile ({ layer, z, x, y, time, bytes, read, gone, ex
   if (!isExactTime(time)) throw new TilecouchError('BAD_TIME', { value: time })
   if (expires !== undefined && !isExactTime(expires)) throw new TilecouchError('BAD_TIME', { value: expires })
   if (gone) return new Tile({ layer, z, x, y, time, expires, origin })
-  const content = toBuffer(bytes ?? await read?.())
+  const sourceBytes = bytes ?? await read?.()
+  const content = sourceBytes && bufferOf(sourceBytes)
   if (content === null) return null
   const { type } = await inspectWhole(content)
   return new Tile({ layer, z, x, y, time, expires, origin, type, bytes: content })
@@ -66,9 +67,6 @@ export class Tile {
     return this.#digest ??= digestOf(this.bytes)
   }
 }
-
-const toBuffer = bytes =>
-  Buffer.isBuffer(bytes) || !bytes ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /** The digest that CouchDB gives an uncompressed attachment. It compresses none of our types. */
 export const digestOf = bytes => `md5-${hash('md5', bytes, 'base64')}`
