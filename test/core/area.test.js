@@ -1,3 +1,4 @@
+// Areas as polygons and boxes: the tiles that they touch, compared with a test of every single tile.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { compareInner, compareRows, parseArea, tileBounds, tileRanges } from '../../core/index.js'
@@ -10,16 +11,16 @@ const tilesOf = (area, z) => [
 ].flatMap(({ x, y0, y1 }) => Array.from({ length: y1 - y0 + 1 }, (_, index) => `${x}/${y0 + index}`))
 const everyTile = z => Array.from({ length: 4 ** z }, (_, index) => [index >> z, index & (2 ** z - 1)])
 
-/** Inside by the even-odd rule. */
-function inside (rings, lon, lat) {
-  let odd = false
+/** Whether a point is inside rings, by the even-odd rule. */
+function isInside (rings, lon, lat) {
+  let isOdd = false
   for (const ring of rings) {
     for (let index = 1; index < ring.length; index++) {
       const [[ax, ay], [bx, by]] = [ring[index - 1], ring[index]]
-      if ((ay > lat) !== (by > lat) && lon < ax + (bx - ax) * (lat - ay) / (by - ay)) odd = !odd
+      if ((ay > lat) !== (by > lat) && lon < ax + (bx - ax) * (lat - ay) / (by - ay)) isOdd = !isOdd
     }
   }
-  return odd
+  return isOdd
 }
 
 /** Whether a line goes through the inside of a box, by clipping it (Liang and Barsky). */
@@ -34,69 +35,69 @@ function crosses ([ax, ay], [bx, by], [w, s, e, n]) {
 }
 
 /**
- * The tiles polygons touch, by looking at each tile and each edge: in longitude and latitude, where tiles are boxes as
- * well,
- * so that no projection is involved. `margin` degrees are taken off each side of a tile.
+ * The tiles that polygons touch, found by testing each tile against each edge. The test uses longitude and latitude,
+ * where tiles are boxes as well, so no projection is involved. `margin` degrees are taken off each side of a tile.
  */
 function bruteForce (polygons, z, margin = TINY) {
-  const found = []
+  const tiles = []
   for (const [x, y] of everyTile(z)) {
     const [west, south, east, north] = tileBounds(z, x, y)
-    const touched = polygons.some(rings => [-360, 0, 360].some(turn => {
+    const isTouched = polygons.some(rings => [-360, 0, 360].some(turn => {
       const box = [west + turn + margin, south + margin, east + turn - margin, north - margin]
-      return inside(rings, (box[0] + box[2]) / 2, (box[1] + box[3]) / 2) ||
+      return isInside(rings, (box[0] + box[2]) / 2, (box[1] + box[3]) / 2) ||
         rings.some(ring => ring.slice(1).some((to, index) => crosses(ring[index], to, box)))
     }))
-    if (touched) found.push(`${x}/${y}`)
+    if (isTouched) tiles.push(`${x}/${y}`)
   }
-  return found
+  return tiles
 }
 
 /**
- * What must be touched is, and nothing that must not be: lines that graze a corner within micrometres may be either.
+ * Asserts that an area has all tiles that it must touch, and none that it must not. Lines that graze a corner within
+ * micrometres may do either.
  */
 function agrees (area, polygons, z) {
-  const found = tilesOf(area, z)
-  assert.equal(new Set(found).size, found.length, 'no tile twice')
+  const tiles = tilesOf(area, z)
+  assert.equal(new Set(tiles).size, tiles.length, 'no tile twice')
   const columns = [...area.columns(z)]
   for (const [index, { x, y0 }] of columns.slice(1).entries()) {
     assert.ok(x > columns[index].x || y0 > columns[index].y1 + 1, 'runs stand apart')
   }
-  const may = new Set(bruteForce(polygons, z, TINY / 1000))
-  for (const tile of found) assert.ok(may.has(tile), `${z}/${tile} is not touched`)
-  const got = new Set(found)
-  for (const tile of bruteForce(polygons, z)) assert.ok(got.has(tile), `${z}/${tile} is touched`)
-  return found
+  const possibleTiles = new Set(bruteForce(polygons, z, TINY / 1000))
+  for (const tile of tiles) assert.ok(possibleTiles.has(tile), `${z}/${tile} is not touched`)
+  const tileSet = new Set(tiles)
+  for (const tile of bruteForce(polygons, z)) assert.ok(tileSet.has(tile), `${z}/${tile} is touched`)
+  return tiles
 }
 
-// millionths of a degree, and now and then an edge or corner of a tile
+// millionths of a degree, and sometimes an edge or corner of a tile
 const longitude = (min, max) => fc.oneof(
   { weight: 4, arbitrary: fc.integer({ min: min * 1e6, max: max * 1e6 }).map(value => value / 1e6) },
   { weight: 1, arbitrary: fc.integer({ min: Math.ceil(min / 45), max: Math.floor(max / 45) }).map(value => value * 45) }
 )
 const latitude = fc.oneof({ weight: 4, arbitrary: fc.integer({ min: -90e6, max: 90e6 }).map(value => value / 1e6) },
   { weight: 1, arbitrary: fc.constantFrom(0, 90, -90, ...[1, 2, 3, 5].map(y => tileBounds(3, 0, y)[1])) })
-const closed = points => [...points, points[0]]
-const proper = ring => {
+const close = points => [...points, points[0]]
+const isProper = ring => {
   const [[lon, lat]] = ring
   return ring.some(([x, y]) => ring.some(([u, v]) => Math.abs((x - lon) * (v - lat) - (y - lat) * (u - lon)) > 1e-3)) &&
     ring.some(point => Math.abs(point[1]) < 85)
 }
-/** An edge that is walked twice has no inside beside it, which looking at edges one by one does not see. */
+/** Whether horizontal edges overlap. They have no inside beside them, which a test of single edges does not notice. */
 const overlaps = points => {
   const flat = points.slice(1).map((to, index) => [points[index], to]).filter(([from, to]) => from[1] === to[1])
     .map(([from, to]) => [from[1], Math.min(from[0], to[0]), Math.max(from[0], to[0])])
   return flat.some(([lat, west, east], index) => flat.slice(index + 1)
-    .some(other => other[0] === lat && other[1] < east && other[2] > west))
+    .some(edge => edge[0] === lat && edge[1] < east && edge[2] > west))
 }
-/** Any figure at all, crossing itself as it likes. */
+/** Any figure, which may cross itself. */
 const ringIn = (min, max) => fc.uniqueArray(fc.tuple(longitude(min, max), latitude),
-  { minLength: 3, maxLength: 9, selector: String }).map(closed).filter(points => proper(points) && !overlaps(points))
+  { minLength: 3, maxLength: 9, selector: String }).map(close).filter(points => isProper(points) && !overlaps(points))
 const ring = ringIn(-90, 90)
 /** A star around a point, which holes of half its size fit into. */
 const star = fc.tuple(longitude(-80, 80), fc.integer({ min: -60, max: 60 }),
   fc.array(fc.double({ min: 1, max: 20, noNaN: true }), { minLength: 3, maxLength: 12 }))
-  .map(([lon, lat, radii]) => scale => closed(radii.map((radius, index) => {
+  .map(([lon, lat, radii]) => scale => close(radii.map((radius, index) => {
     const angle = 2 * Math.PI * index / radii.length
     return [lon + scale * radius * Math.cos(angle), lat + scale * radius * Math.sin(angle)]
   })))
@@ -112,8 +113,8 @@ describe('areas that are polygons', () => {
     const area = parseArea({
       polygon: polygon(
         square(-170, -80, 170, 80)
-          .flatMap((point, index, all) => index ? [
-            [(point[0] + all[index - 1][0]) / 2, (point[1] + all[index - 1][1]) / 2], point
+          .flatMap((point, index, points) => index ? [
+            [(point[0] + points[index - 1][0]) / 2, (point[1] + points[index - 1][1]) / 2], point
           ] : [point]), square(-80, -60, 80, 60)
       )
     })
@@ -162,9 +163,9 @@ describe('areas that are polygons', () => {
       const box = [Math.min(a, c), Math.min(b, d), Math.max(a, c), Math.max(b, d)]
       fc.pre(box[2] - box[0] > 1e-6 && Math.min(box[3], 85) - Math.max(box[1], -85) > 1e-6)
       const area = parseArea({ polygon: polygon(square(...box)) })
-      const same = parseArea({ bbox: box })
-      assert.equal(area.count({ min: z, max: z }), same.count({ min: z, max: z }))
-      if (z < 6) assert.deepEqual(tilesOf(area, z), tilesOf(same, z))
+      const boxArea = parseArea({ bbox: box })
+      assert.equal(area.count({ min: z, max: z }), boxArea.count({ min: z, max: z }))
+      if (z < 6) assert.deepEqual(tilesOf(area, z), tilesOf(boxArea, z))
       assert.deepEqual(area.bbox, box)
     }), { numRuns: 300 })
   })
@@ -173,7 +174,7 @@ describe('areas that are polygons', () => {
     const address = fc.integer({ min: 1, max: 30 })
       .chain(z => fc.tuple(fc.constant(z), fc.nat(2 ** z - 1), fc.nat(2 ** z - 1)))
     fc.assert(fc.property(address, fc.constantFrom(-1e-11, 0, 1e-11), ([z, x, y], noise) => {
-      fc.pre(y > 0 && y < 2 ** z - 1) // where latitudes end, there is no room
+      fc.pre(y > 0 && y < 2 ** z - 1) // beyond the first and last rows there is no room
       const bounds = tileBounds(z, x, y)
       assert.deepEqual([...parseArea({ polygon: polygon(square(...bounds)) }).columns(z)], [{ z, x, y0: y, y1: y }])
       const nearly = square(bounds[0] - noise, bounds[1] - noise, bounds[2] + noise, bounds[3] + noise)
@@ -199,9 +200,9 @@ describe('areas that are polygons', () => {
   })
 
   it('end at the first and last rows of tiles', () => {
-    const whole = parseArea({ polygon: polygon(square(-180, -90, 180, 90)) })
-    assert.equal(whole.count({ min: 0, max: 5 }), 1365)
-    assert.deepEqual(whole.bbox, [-180, -90, 180, 90])
+    const world = parseArea({ polygon: polygon(square(-180, -90, 180, 90)) })
+    assert.equal(world.count({ min: 0, max: 5 }), 1365)
+    assert.deepEqual(world.bbox, [-180, -90, 180, 90])
     const arctic = parseArea({ polygon: polygon([[0, 80], [40, 89], [80, 89], [40, 80], [0, 80]]) })
     agrees(arctic, [[[[0, 80], [40, 89], [80, 89], [40, 80], [0, 80]]]], 5)
     assert.ok(tilesOf(arctic, 5).every(tile => +tile.split('/')[1] < 4))
@@ -217,11 +218,11 @@ describe('areas that are polygons', () => {
         (_, degree) => spans.some(([from, width]) => (degree - 180 - from + 360) % 360 < width))
       const inBox =
         covered.map((_, degree) => east - west === 360 || (degree - 180 - west + 360) % 360 < (east - west + 360) % 360)
-      for (const [degree, is] of covered.entries()) {
-        assert.ok(inBox[degree] || !is, `${degree - 180} is in ${west}, ${east}`)
+      for (const [degree, isCovered] of covered.entries()) {
+        assert.ok(inBox[degree] || !isCovered, `${degree - 180} is in ${west}, ${east}`)
       }
-      const around = [...covered, ...covered].map(is => is ? '#' : ' ').join('')
-      const gap = Math.min(360, Math.max(0, ...(around.match(/ +/g) ?? []).map(text => text.length)))
+      const circle = [...covered, ...covered].map(isCovered => isCovered ? '#' : ' ').join('')
+      const gap = Math.min(360, Math.max(0, ...(circle.match(/ +/g) ?? []).map(text => text.length)))
       assert.equal(inBox.filter(Boolean).length, 360 - gap)
       assert.deepEqual([south, north], [-10, 20])
       assert.ok(west >= -180 && west < 180 && east > -180 && east <= 180)
@@ -280,8 +281,8 @@ describe('areas of any kind', () => {
       const inBox = everyTile(z)
         .filter(([x, y]) => ranges.some(range => x >= range.x0 && x <= range.x1 && y >= range.y0 && y <= range.y1))
           .map(tile => tile.join('/'))
-      const both = new Set(tilesOf(area, z))
-      assert.deepEqual(tilesOf(area.within(box), z).sort(), inBox.filter(tile => both.has(tile)).sort())
+      const areaTiles = new Set(tilesOf(area, z))
+      assert.deepEqual(tilesOf(area.within(box), z).sort(), inBox.filter(tile => areaTiles.has(tile)).sort())
       assert.equal(area.within(box).count({ min: z, max: z }), tilesOf(area.within(box), z).length)
     }), { numRuns: 150 })
   })
@@ -303,7 +304,7 @@ describe('areas of any kind', () => {
     const corner = size => ({ type: 'Polygon', coordinates: [[[0, 0], [size, 0], [size, 10], [0, 10], [0, 0]]] })
     const notched = { type: 'Polygon', coordinates: [[[0, 0], [10, 0], [5, 5], [10, 10], [0, 10], [0, 0]]] }
     const keys = [{ bbox: '0,0,10,10' }, { bbox: '0,0,10,11' }, { polygon: corner(10) },
-      { polygon: notched }, { polygon: corner(10), bbox: '0,0,5,5' }].map(what => parseArea(what).key)
+      { polygon: notched }, { polygon: corner(10), bbox: '0,0,5,5' }].map(spec => parseArea(spec).key)
     assert.equal(new Set(keys).size, keys.length)
     assert.deepEqual(parseArea({ polygon: notched }).bbox, parseArea({ polygon: corner(10) }).bbox)
     assert.equal(parseArea({ polygon: notched }).key, parseArea({ polygon: structuredClone(notched) }).key)

@@ -1,4 +1,4 @@
-// Answers of CouchDB for many documents: of which some may be missing, in JSON and as multipart.
+// Answers of CouchDB for many documents, of which some may be missing, in JSON and as multipart.
 import assert from 'node:assert/strict'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { askAll, askEach, bulkGetRows } from '../../core/couch/answers.js'
@@ -9,13 +9,13 @@ import { parseBulkGet } from '../../core/couch/multipart.js'
 const limits = { firstDelay: 1, longestDelay: 2 }
 const TROUBLE = { error: 'internal_server_error', reason: 'a shard is away' }
 
-/** Answers one after the other, and notes what was asked for. */
+/** Gives answers one after the other, and records the requests. */
 function answering (...answers) {
-  const asked = []
+  const requests = []
   return {
-    asked,
+    asked: requests,
     ask: async ids => {
-      asked.push(ids)
+      requests.push(ids)
       return answers.length > 1 ? answers.shift() : answers[0]
     }
   }
@@ -23,23 +23,24 @@ function answering (...answers) {
 
 describe('a bulk answer', () => {
   it('is requested again only for ids with an error or without a row', async () => {
-    const { asked, ask } = answering([{ id: 'a', doc: 1 }, { id: 'b', ...TROUBLE }, { id: 'd', error: 'not_found' },
-      { id: 'x', doc: 9 }], [{ id: 'c', doc: 3 }, { id: 'b', ...TROUBLE }], [{ id: 'b', doc: 2 }])
+    const { asked: requests, ask } = answering(
+      [{ id: 'a', doc: 1 }, { id: 'b', ...TROUBLE }, { id: 'd', error: 'not_found' }, { id: 'x', doc: 9 }],
+      [{ id: 'c', doc: 3 }, { id: 'b', ...TROUBLE }], [{ id: 'b', doc: 2 }])
     const rows = await askAll('here', ['a', 'b', 'c', 'd'], ask, { limits })
     assert.deepEqual(Object.fromEntries(rows), {
       a: [{ id: 'a', doc: 1 }], b: [{ id: 'b', doc: 2 }], c: [{ id: 'c', doc: 3 }], d: [{ id: 'd', error: 'not_found' }]
     })
-    assert.deepEqual(asked, [['a', 'b', 'c', 'd'], ['b', 'c'], ['b']])
+    assert.deepEqual(requests, [['a', 'b', 'c', 'd'], ['b', 'c'], ['b']])
   })
 
   it('leads to NO_ANSWER with the ids that lack a row, when their errors last', async () => {
-    const { asked, ask } = answering([{ id: 'a', doc: 1 }, { id: 'b', ...TROUBLE }])
+    const { asked: requests, ask } = answering([{ id: 'a', doc: 1 }, { id: 'b', ...TROUBLE }])
     await assert.rejects(askAll('here', ['a', 'b', 'c'], ask, { limits: { ...limits, tries: 3 } }), error => {
       assert.deepEqual([error.code, error.details.ids, error.details.reason], ['NO_ANSWER', ['b', 'c'], TROUBLE.reason])
       assert.match(error.message, /^here gave no answer for b, c: a shard is away$/)
       return true
     })
-    assert.equal(asked.length, 3)
+    assert.equal(requests.length, 3)
   })
 
   it('gives askEach the good rows beside the errors of the other ids', async () => {
@@ -78,32 +79,32 @@ describe('a bulk answer', () => {
       [{ id: 'a', doc: { _id: 'a', _rev: '1-x' } }, { id: 'b', rev: 'undefined', error: 'timeout', reason: 'r' }])
     assert.throws(() => bulkGetRows(Buffer.from('{"results":[')), { code: 'BAD_ANSWER' })
     assert.throws(() => bulkGetRows({ error: 'x' }), { code: 'BAD_ANSWER' })
-    const last = { results: [{ id: 'c', docs: [{ ok: { _id: 'c', _rev: '1-z' } }] }] }
+    const lastAnswer = { results: [{ id: 'c', docs: [{ ok: { _id: 'c', _rev: '1-z' } }] }] }
     const exchange = async ({ body }) =>
-      ({ status: 200, bytes: Buffer.from(JSON.stringify(JSON.parse(body).docs.length > 1 ? answer : last)) })
+      ({ status: 200, bytes: Buffer.from(JSON.stringify(JSON.parse(body).docs.length > 1 ? answer : lastAnswer)) })
     const leaves = await new CouchClient({ url: 'http://here/db', exchange }).leaves(['a', 'b', 'c'], { limits })
-    assert.deepEqual([...leaves].map(([id, own]) => [id, own.length]), [['a', 2], ['b', 0], ['c', 1]])
+    assert.deepEqual([...leaves].map(([id, docs]) => [id, docs.length]), [['a', 2], ['b', 0], ['c', 1]])
   })
 })
 
 describe('an answer to many queries', () => {
   const run = async (queries, ...answers) => {
-    const { asked, ask } = answering(...answers.map(results => ({ results })))
+    const { asked: requests, ask } = answering(...answers.map(results => ({ results })))
     const rows = await askQueries({ url: 'here', request: ({ body }) => ask(body.queries) },
       '_all_docs', queries, { limits: { ...limits, tries: 3 } })
-    return { rows, asked }
+    return { rows, asked: requests }
   }
   const range = { startkey: 'a', endkey: 'b' }
   const keys = { keys: ['k', 'l'] }
   const row = key => ({ id: key, key, value: { rev: '1-a' } })
 
   it('is requested again for queries with an error, without rows, or without one of several keys', async () => {
-    const { rows, asked } = await run([range, keys, { keys: ['one'] }, range],
+    const { rows, asked: requests } = await run([range, keys, { keys: ['one'] }, range],
       [TROUBLE, { rows: [row('k')] }, { rows: [] }],
       [{ rows: [row('a')] }, { rows: [row('k'), { key: 'l', ...TROUBLE }] }, {}],
       [{ rows: [row('k'), { key: 'l', error: 'not_found' }] }, { rows: [] }])
-    assert.deepEqual(rows.map(own => own.map(({ key, error }) => error ?? key)), [['a'], ['k', 'not_found'], [], []])
-    assert.deepEqual(asked, [[range, keys, { keys: ['one'] }, range], [range, keys, range], [keys, range]])
+    assert.deepEqual(rows.map(list => list.map(({ key, error }) => error ?? key)), [['a'], ['k', 'not_found'], [], []])
+    assert.deepEqual(requests, [[range, keys, { keys: ['one'] }, range], [range, keys, range], [keys, range]])
   })
 
   it('leads to NO_ANSWER with the name of the query, when its error lasts', async () => {
@@ -139,8 +140,8 @@ describe('an answer to many queries', () => {
 const lines = (...parts) => Buffer.concat(parts.map(part => Buffer.isBuffer(part) ? part : Buffer.from(part + '\r\n')))
 
 /**
- * As CouchDB 3.5 answers POST _bulk_get?attachments=true to Accept: multipart/mixed. The picture ends with a line end
- * of its own.
+ * An answer of CouchDB 3.5 to POST _bulk_get?attachments=true with Accept: multipart/mixed. The picture ends with a
+ * line end of its own.
  */
 const golden = lines(
   '',
@@ -173,7 +174,7 @@ const golden = lines(
   '----aa839909f61d8b43--'
 )
 
-/** A document with attachments, as CouchDB lays it out. */
+/** A document with attachments, as CouchDB writes it in multipart. */
 const related = (attachments, declared = attachments.map(({ length }) => length)) => lines(
   '--outer', 'Content-Type: multipart/related; boundary="inner"', '',
   '--inner', 'Content-Type: application/json', '',
@@ -241,9 +242,9 @@ describe('a multipart answer of CouchDB', () => {
     const bytes = Buffer.from(related([zip]).toString('latin1').replace(`"length":${zip.length}`, length), 'latin1')
     const exchange = async () => ({ status: 200, bytes })
     const allowed = []
-    const inflate = (packed, most) => {
-      allowed.push(most)
-      return gunzipSync(packed, { maxOutputLength: most })
+    const inflate = (packed, maxLength) => {
+      allowed.push(maxLength)
+      return gunzipSync(packed, { maxOutputLength: maxLength })
     }
     const couch = new CouchClient({ url: 'http://here/db', exchange, inflate })
     const [row] = await couch.bulkGet([{ id: 'a' }], { attachments: true })

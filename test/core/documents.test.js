@@ -10,11 +10,11 @@ import { layerRules } from '../../core/rules.js'
 import { codeOf } from '../support/samples.js'
 
 const validate = loadDesign('_design/tiles/validate_doc_update.js')
-const isNamed = ({ type }) => type === 'layer' || type === 'edition'
-const faultOf = doc => isNamed(doc) ? faultIn(doc) : ['style', 'work', 'activity', 'token'].includes(doc.type)
+const isLayerOrEdition = ({ type }) => type === 'layer' || type === 'edition'
+const faultOf = doc => isLayerOrEdition(doc) ? faultIn(doc) : ['style', 'work', 'activity', 'token'].includes(doc.type)
   ? faultIn(doc, { ...styleKinds, ...workKinds, ...activityKinds, ...tokenKinds }) : faultInRecord(doc)
 
-/** As CouchDB hands it over: parsed from JSON. */
+/** Why validate_doc_update refuses a document. The function gets it parsed from JSON, as in CouchDB. */
 function refusalOf (doc) {
   try {
     // tokens need an admin
@@ -102,7 +102,7 @@ describe('hostile documents of layers', () => {
 
   it('have a fault also when they are nested very deep or are very long', () => {
     let value = 1
-    for (let at = 0; at < 20_000; at++) value = [value]
+    for (let depth = 0; depth < 20_000; depth++) value = [value]
     for (const field of ['name', 'vector_layers', 'upstream', 'later']) {
       assert.match(faultIn({ _id: 'layer:osm', type: 'layer', layer: 'osm', [field]: value }) ?? '',
         new RegExp(`bad ${field}`))
@@ -114,10 +114,10 @@ describe('hostile documents of layers', () => {
   it('are reported and left out by soundOf, which keeps the good documents', () => {
     const [layer] = goodDocuments('osm')
     const layers = hostile.filter(({ type }) => type === 'layer')
-    const told = []
-    assert.deepEqual(soundOf([...layers, layer, undefined, goodDocuments('osm')[1]], 'layer', doc => told.push(doc)),
+    const faulty = []
+    assert.deepEqual(soundOf([...layers, layer, undefined, goodDocuments('osm')[1]], 'layer', doc => faulty.push(doc)),
       [layer])
-    assert.equal(told.length, layers.length + 1)
+    assert.equal(faulty.length, layers.length + 1)
   })
 
   it('cannot change a prototype', () => {
@@ -167,7 +167,7 @@ describe('layer documents', () => {
   })
 
   it('refuse a field that has the wrong kind of value, and name it', () => {
-    const bad = {
+    const badValues = {
       name: [3, {}], description: [3], attribution: [[]], legend: [true],
       version: [1], minzoom: [-1, 1.5, 31, '3', NaN], maxzoom: [31], fillzoom: ['0'],
       bounds: [[], [1, 2, 3], [1, 2, 3, 'x'], [1, 2, 3, Infinity], '1,2,3,4'],
@@ -182,8 +182,8 @@ describe('layer documents', () => {
         same: ['bytes', 'pixels:', 'pixels:100', 'pixels:-1', 'Features', 3, ['pixels'], 'pixels\n'],
         encoding: ['mlt', 'Terrarium', '', 3, ['mapbox'], 'toString'], grid: [3, true, ['LV95']]
     }
-    assert.deepEqual(Object.keys(bad).sort(), Object.keys(layerRules).sort(), 'every field is tried here')
-    for (const [field, values] of Object.entries(bad)) {
+    assert.deepEqual(Object.keys(badValues).sort(), Object.keys(layerRules).sort(), 'every field is tried here')
+    for (const [field, values] of Object.entries(badValues)) {
       for (const value of values) {
         assert.throws(() => layerDocument('osm', { [field]: value }),
           { code: 'BAD_LAYER_FIELD', message: new RegExp(`bad ${field} `) }, `${field}: ${JSON.stringify(value)}`)
@@ -205,9 +205,9 @@ describe('layer documents', () => {
 
 describe('TileJSON', () => {
   it('has relative addresses in Web Mercator only, and leaves out internal fields', () => {
-    const { upstream, retention, same, dropped, pruned, renaming, retina, ttl, grid, ...shown } = full
+    const { upstream, retention, same, dropped, pruned, renaming, retina, ttl, grid, ...shownFields } = full
     const doc = { ...layerDocument('osm', full), _rev: '1-a' }
-    const json = { tilejson: '3.0.0', ...shown, scheme: 'xyz' }
+    const json = { tilejson: '3.0.0', ...shownFields, scheme: 'xyz' }
     assert.deepEqual(tileJson({ ...doc, grid: undefined }),
       { ...json, grid: undefined, tiles: ['osm/{z}/{x}/{y}.png'] })
     assert.deepEqual(tileJson(doc), { ...json, grid }, 'an address would be taken for one in Web Mercator')

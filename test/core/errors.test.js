@@ -1,3 +1,4 @@
+// The catalogue of errors: every code has a text and is used, and no error shows a password.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -9,7 +10,7 @@ import { TilecouchError, catalogue } from '../../loader/errors.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** What a message may be given: enough for every text of the catalogue. */
+/** Details of errors: enough for every text of the catalogue. */
 const details = {
   value: 'v', ids: ['j'], what: 'W', why: 'w', field: 'f', option: 'o',
   type: 't', id: 'i', time: 'T', attempts: 3, reason: 'r', layer: 'l', db: 'd', view: 'n', url: 'u', where: 'h',
@@ -29,8 +30,8 @@ function sources () {
     .map(file => ({ file, text: readFileSync(path.join(root, file), 'utf8') }))
 }
 
-/** Made, failed with, or answered: the ways in which a code comes into being. */
-const MADE = /(?:TilecouchError\(\s*|\bmake\(\s*|\bfail\(\d+,\s*|\berror:\s*)'([A-Z][A-Z0-9_]+)'/g
+/** Matches a code where an error is created or answered. */
+const CODE = /(?:TilecouchError\(\s*|\bmake\(\s*|\bfail\(\d+,\s*|\berror:\s*)'([A-Z][A-Z0-9_]+)'/g
 
 describe('the catalogue of errors', () => {
   it('has a text, an HTTP status, and advice that is a sentence, for every code', () => {
@@ -44,14 +45,14 @@ describe('the catalogue of errors', () => {
   })
 
   it('holds every code the sources use', () => {
-    const used = sources().flatMap(({ file, text }) => [...text.matchAll(MADE)].map(([, code]) => ({ file, code })))
-    assert.ok(used.length > 50, 'the search finds codes')
-    assert.deepEqual(used.filter(({ code }) => !Object.hasOwn(catalogue, code)), [])
+    const codes = sources().flatMap(({ file, text }) => [...text.matchAll(CODE)].map(([, code]) => ({ file, code })))
+    assert.ok(codes.length > 50, 'the search finds codes')
+    assert.deepEqual(codes.filter(({ code }) => !Object.hasOwn(catalogue, code)), [])
   })
 
   it('holds no code that nothing uses', () => {
-    const all = sources().map(({ text }) => text).join('\n')
-    assert.deepEqual(Object.keys(catalogue).filter(code => !all.includes(`'${code}'`)), [])
+    const allSources = sources().map(({ text }) => text).join('\n')
+    assert.deepEqual(Object.keys(catalogue).filter(code => !allSources.includes(`'${code}'`)), [])
   })
 
   it('makes a new error each time, with its code, reason and advice in JSON', () => {
@@ -97,12 +98,12 @@ describe('passwords', () => {
   it('are in no text of an error whose details have a URL with a password', () => {
     fc.assert(fc.property(fc.constantFrom(...Object.keys(catalogue)), password, (code, secret) => {
       const url = `http://admin:${secret}@host:5984/Tiles`
-      const given = Object.fromEntries(
+      const errorDetails = Object.fromEntries(
         Object.keys(details).map(name => [name, name === 'value' ? url : `it was ${url} that failed`])
       )
-      const error = new TilecouchError(code, given)
-      for (const shown of [error.message, error.stack, JSON.stringify(error), inspect(error), String(error.advice)]) {
-        assert.ok(!shown.includes(secret), shown)
+      const error = new TilecouchError(code, errorDetails)
+      for (const text of [error.message, error.stack, JSON.stringify(error), inspect(error), String(error.advice)]) {
+        assert.ok(!text.includes(secret), text)
       }
     }), { numRuns: 500 })
   })

@@ -1,4 +1,5 @@
-// A side of a replication in memory, whose answers come in any order and go wrong as a test says.
+// One side of a replication in memory, for the tests of core/mirror. Its answers come in any order, and fail as a test
+// wants.
 import { TilecouchError } from '../../core/index.js'
 
 const generation = rev => Number.parseInt(rev, 10)
@@ -13,32 +14,32 @@ export class FakePeer {
   order = new Map()
   seq = 0
   /**
-   * Told of each call before it is answered: throws, waits, or answers what is answered instead.
-   * @type {(call: string, ...given: any[]) => any}
+   * Called before a call is answered: it may throw, wait, or return another answer.
+   * @type {(call: string, ...args: any[]) => any}
    */
   hook = () => {}
   calls = {}
-  #woken = () => {}
+  #wake = () => {}
 
   constructor (fields = {}) {
     Object.assign(this, fields)
   }
 
-  async #enter (call, ...given) {
+  async #enter (call, ...args) {
     this.calls[call] = (this.calls[call] ?? 0) + 1
-    return await this.hook(call, ...given)
+    return await this.hook(call, ...args)
   }
 
-  /** One more revision, as new_edits: false brings it. */
+  /** Adds a revision, as a write with new_edits: false does. */
   put (doc) {
     const leaves = this.docs.get(doc._id) ?? new Map()
     const { start, ids } = doc._revisions ?? { start: generation(doc._rev), ids: [doc._rev.split('-')[1]] }
-    for (const [at, hash] of ids.entries()) if (at) leaves.delete(`${start - at}-${hash}`)
+    for (const [index, hash] of ids.entries()) if (index) leaves.delete(`${start - index}-${hash}`)
     leaves.set(doc._rev, { ...doc, _revisions: { start, ids } })
     this.docs.set(doc._id, leaves)
     this.order.delete(doc._id)
     this.order.set(doc._id, ++this.seq)
-    this.#woken()
+    this.#wake()
   }
 
   async info () {
@@ -47,15 +48,15 @@ export class FakePeer {
 
   async changes (options) {
     const { since, limit, wait, signal } = options
-    const other = await this.#enter('changes', options)
-    if (other) return other
-    const newer = () => [...this.order].filter(([, seq]) => seq > since)
-    if (wait && !newer().length) await this.#change(wait, signal)
+    const hookAnswer = await this.#enter('changes', options)
+    if (hookAnswer) return hookAnswer
+    const newerEntries = () => [...this.order].filter(([, seq]) => seq > since)
+    if (wait && !newerEntries().length) await this.#change(wait, signal)
     if (signal?.aborted) throw new TilecouchError('ABORTED')
-    const all = newer()
-    const rows = all.slice(0, limit)
+    const entries = newerEntries()
+    const rows = entries.slice(0, limit)
       .map(([id, seq]) => ({ id, seq, revs: [...this.docs.get(id).keys()], deleted: false }))
-    return { rows, last: rows.at(-1)?.seq ?? since, pending: all.length - rows.length }
+    return { rows, last: rows.at(-1)?.seq ?? since, pending: entries.length - rows.length }
   }
 
   #change (wait, signal) {
@@ -67,15 +68,15 @@ export class FakePeer {
       }
       const timer = setTimeout(done, wait)
       signal?.addEventListener('abort', done)
-      this.#woken = done
+      this.#wake = done
     })
   }
 
-  async fetch (asked, options) {
-    const other = await this.#enter('fetch', asked, options)
-    if (other) return other
-    const docs = asked.map(({ id, rev }) => this.docs.get(id)?.get(rev)).filter(Boolean)
-    const failed = asked.filter(({ id, rev }) => !this.docs.get(id)?.has(rev))
+  async fetch (revisions, options) {
+    const hookAnswer = await this.#enter('fetch', revisions, options)
+    if (hookAnswer) return hookAnswer
+    const docs = revisions.map(({ id, rev }) => this.docs.get(id)?.get(rev)).filter(Boolean)
+    const failed = revisions.filter(({ id, rev }) => !this.docs.get(id)?.has(rev))
       .map(({ id, rev }) => ({ id, rev, error: 'not_found', reason: 'missing' }))
     return { docs: structuredClone(docs), bytes: docs.length * 100, failed }
   }
@@ -83,17 +84,17 @@ export class FakePeer {
   async revsDiff (revs) {
     await this.#enter('revsDiff', revs)
     const has = (id, rev) => [...this.docs.get(id)?.values() ?? []].some(
-      ({ _revisions: { start, ids } }) => ids.some((hash, at) => `${start - at}-${hash}` === rev)
+      ({ _revisions: { start, ids } }) => ids.some((hash, index) => `${start - index}-${hash}` === rev)
     )
     return Object.fromEntries(Object.entries(revs).map(
-      ([id, asked]) => [id, { missing: asked.filter(rev => !has(id, rev)) }]
+      ([id, askedRevs]) => [id, { missing: askedRevs.filter(rev => !has(id, rev)) }]
     ).filter(([, { missing }]) => missing.length))
   }
 
   async write (docs, signal) {
     const refused = await this.#enter('write', docs, signal) ?? []
-    const not = new Set(refused.map(({ id, rev }) => `${id} ${rev}`))
-    for (const doc of docs) if (!not.has(`${doc._id} ${doc._rev}`)) this.put(doc)
+    const refusedRevisions = new Set(refused.map(({ id, rev }) => `${id} ${rev}`))
+    for (const doc of docs) if (!refusedRevisions.has(`${doc._id} ${doc._rev}`)) this.put(doc)
     return refused
   }
 
@@ -109,7 +110,7 @@ export class FakePeer {
     return doc ?? this.local.get(id)
   }
 
-  /** Everything as it is now, to be put back later. */
+  /** A copy of the state, which a test can assign to a peer later. */
   copy () {
     const { docs, local, order, seq } = this
     return structuredClone({ docs, local, order, seq })
@@ -125,7 +126,7 @@ export class FakePeer {
   }
 }
 
-/** @param {number} count */
+/** A source with documents. @param {number} count */
 export function filled (count, from = 0) {
   const peer = new FakePeer({ name: 'source' })
   for (let index = from; index < from + count; index++) peer.put({ _id: `doc${index}`, _rev: '1-a' })

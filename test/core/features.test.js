@@ -1,3 +1,4 @@
+// The differences between the features of vector tiles of two times, and the canonical text of a vector tile.
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
@@ -8,10 +9,11 @@ import { encodeTile } from '../support/vector-tile.js'
 // a view of 3 x 3 tiles of zoom 4, of 64 units with a margin of 8
 const [Z, X, Y, SIDE, EXTENT, MARGIN] = [4, 5, 6, 3, 64, 8]
 const WIDTH = SIDE * EXTENT
-const tiles = Array.from({ length: SIDE * SIDE }, (_, at) => ({ z: Z, x: X + at % SIDE, y: Y + Math.floor(at / SIDE) }))
+const tiles = Array.from({ length: SIDE * SIDE }, (_, i) => ({ z: Z, x: X + i % SIDE, y: Y + Math.floor(i / SIDE) }))
 
 /**
- * A feature of the model is one or two boxes in units of the view, all of one kind of geometry; both ends belong to it.
+ * Cuts a feature of the model to a tile. A feature has one or two boxes in units of the view, with both ends included,
+ * all of one kind of geometry.
  */
 function cut ({ id, boxes, type, kind }, { x, y }) {
   const [left, top] = [(x - X) * EXTENT, (y - Y) * EXTENT]
@@ -38,8 +40,8 @@ const features = fc.record({
   type: fc.constantFrom('Point', 'LineString', 'Polygon'),
   boxes: fc.array(fc.tuple(coordinate, coordinate, coordinate, coordinate), { minLength: 1, maxLength: 2 }),
   kind: kinds
-}).map(({ type, boxes, ...rest }) => ({
-  ...rest,
+}).map(({ type, boxes, ...fields }) => ({
+  ...fields,
   type,
   boxes: boxes.map(([a, b, c, d]) => type === 'Point'
     ? [a, b, a, b] : [Math.min(a, c), Math.min(b, d), Math.max(a, c) + 1, Math.max(b, d) + 1])
@@ -48,14 +50,14 @@ const withIds = fc.uniqueArray(features, { selector: ({ id }) => id, maxLength: 
 const mirrored = ([x1, y1, x2, y2]) => [x2, y2, x1, y1].map(value => WIDTH - value)
 // two times: some features stay, some lose a part or get that of another, some go or come
 const fates = fc.array(fc.constantFrom('stay', 'part', 'kind', 'go'), { minLength: 12, maxLength: 12 })
-const twoTimes = fc.tuple(withIds, withIds, fates).map(([before, other, fate]) => {
-  const kept = before.filter(({ id }) => fate[id - 1] !== 'go').map(one => {
-    if (fate[one.id - 1] === 'part') {
-      return { ...one, boxes: one.boxes.length > 1 ? one.boxes.slice(1) : [one.boxes[0], mirrored(one.boxes[0])] }
+const twoTimes = fc.tuple(withIds, withIds, fates).map(([before, otherFeatures, fate]) => {
+  const keptFeatures = before.filter(({ id }) => fate[id - 1] !== 'go').map(item => {
+    if (fate[item.id - 1] === 'part') {
+      return { ...item, boxes: item.boxes.length > 1 ? item.boxes.slice(1) : [item.boxes[0], mirrored(item.boxes[0])] }
     }
-    return fate[one.id - 1] === 'kind' ? { ...one, kind: 'd' } : one
+    return fate[item.id - 1] === 'kind' ? { ...item, kind: 'd' } : item
   })
-  return [before, [...kept, ...other.filter(({ id }) => !before.some(one => one.id === id))]]
+  return [before, [...keptFeatures, ...otherFeatures.filter(({ id }) => !before.some(item => item.id === id))]]
 })
 
 const text = value => JSON.stringify(value)
@@ -65,7 +67,7 @@ describe('differences of features', () => {
     fc.assert(fc.property(twoTimes, ([before, after]) => {
       const expected = {}
       for (let id = 1; id <= 12; id++) {
-        const [old, now] = [before, after].map(list => list.find(one => one.id === id))
+        const [old, now] = [before, after].map(list => list.find(item => item.id === id))
         if (text(old) !== text(now)) {
           expected[id] =
             [!old ? 'added' : !now ? 'removed' : 'changed', (now ?? old).kind, old && now ? old.kind : undefined]
@@ -74,13 +76,13 @@ describe('differences of features', () => {
       const differ = new FeatureDiff()
       for (const tile of tiles) {
         const bytes = encode(before, tile)
-        const isSame = text(before.map(each => cut(each, tile))) === text(after.map(each => cut(each, tile)))
+        const isSame = text(before.map(item => cut(item, tile))) === text(after.map(item => cut(item, tile)))
         differ.add(tile, bytes, isSame ? bytes : encode(after, tile, true))
       }
-      const found = Object.fromEntries([
+      const changes = Object.fromEntries([
         ...differ.features()
       ].map(({ id, properties }) => [id, [properties.change, properties.kind, properties.before?.kind]]))
-      assert.deepEqual(found, expected)
+      assert.deepEqual(changes, expected)
     }), { seed: 21, numRuns: 400 })
   })
 
@@ -90,7 +92,7 @@ describe('differences of features', () => {
     ), { maxLength: 12 })
     fc.assert(fc.property(points, points, (before, after) => {
       const boxed = list => list.map(({ at: [x, y], kind }) => ({ boxes: [[x, y, x, y]], type: 'Point', kind }))
-      // at each place: equal ones cancel out, of the others as many as can be are changed
+      // at each place, equal points cancel out, and as many of the others as possible are changed
       const expected = []
       for (const place of new Set([...before, ...after].map(({ at }) => text(at)))) {
         const [olds, news] =
@@ -118,18 +120,18 @@ describe('differences of features', () => {
 
   it('are GeoJSON with the attributes of both times', () => {
     const line = { id: 7, type: 'LineString', lines: [[[0, 2048], [2048, 2048]]] }
-    const [found, ...others] = compare({ roads: [{ ...line, properties: { name: 'A1', lanes: 2 } }] },
+    const [feature, ...otherFeatures] = compare({ roads: [{ ...line, properties: { name: 'A1', lanes: 2 } }] },
       { roads: [{ ...line, properties: { name: 'A1', lanes: 3, toll: true } }] })
-    assert.deepEqual(found, {
+    assert.deepEqual(feature, {
       type: 'Feature', id: 7,
       properties: {
         name: 'A1', lanes: 3, toll: true, change: 'changed', source_layer: 'roads', before: { name: 'A1', lanes: 2 }
       },
       geometry: { type: 'LineString', coordinates: [[-180, 0], [0, 0]] }
     })
-    assert.deepEqual(others, [])
-    const [named] = compare(undefined, { roads: [point(1, 5, { change: 'x', before: 'y', source_layer: 'z' })] })
-    assert.deepEqual(named.properties, {
+    assert.deepEqual(otherFeatures, [])
+    const [road] = compare(undefined, { roads: [point(1, 5, { change: 'x', before: 'y', source_layer: 'z' })] })
+    assert.deepEqual(road.properties, {
       change: 'added', source_layer: 'roads', _change: 'x', _before: 'y', _source_layer: 'z'
     }, 'attributes of these names are kept')
   })
@@ -144,7 +146,7 @@ describe('differences of features', () => {
     assert.equal(geometry.type, 'MultiPolygon')
     assert.equal(geometry.coordinates.length, 2)
     const area = points => points.reduce(
-      (sum, [x, y], at) => sum + x * points[(at + 1) % points.length][1] - points[(at + 1) % points.length][0] * y, 0
+      (sum, [x, y], i) => sum + x * points[(i + 1) % points.length][1] - points[(i + 1) % points.length][0] * y, 0
     )
     for (const [outer, hole] of geometry.coordinates) assert.ok(area(outer) > 0 && area(hole) < 0)
     const [west, north] = [xToLon(0.25, 1), yToLat(0.25, 1)].map(degrees => +degrees.toFixed(9))
@@ -168,13 +170,13 @@ describe('differences of features', () => {
   })
 
   it('join the layers of a tile that have the same name', () => {
-    const [one, other] = [encodeTile({ a: [point(1, 5)] }), encodeTile({ a: [point(2, 7)] })]
-    const both = new Uint8Array([...one, ...other])
+    const [tileA, tileB] = [encodeTile({ a: [point(1, 5)] }), encodeTile({ a: [point(2, 7)] })]
+    const bothTiles = new Uint8Array([...tileA, ...tileB])
     const differ = new FeatureDiff()
-    differ.add({ z: 0, x: 0, y: 0 }, one, both)
+    differ.add({ z: 0, x: 0, y: 0 }, tileA, bothTiles)
     assert.deepEqual([...differ.features()].map(({ id }) => id), [2])
-    assert.notEqual(canonicalText(both), canonicalText(other))
-    assert.equal(canonicalText(both), canonicalText(encodeTile({ a: [point(1, 5), point(2, 7)] })))
+    assert.notEqual(canonicalText(bothTiles), canonicalText(tileB))
+    assert.equal(canonicalText(bothTiles), canonicalText(encodeTile({ a: [point(1, 5), point(2, 7)] })))
   })
 
   it('refuse a damaged tile', () => {
@@ -197,21 +199,21 @@ describe('the canonical text of a vector tile', () => {
   it('is equal for tiles with the same features in another encoding, and differs for others', () => {
     const anyLayers = fc.dictionary(fc.constantFrom('a', 'b', 'c'), lists)
     const otherLayers = fc.dictionary(fc.constantFrom('a', 'b'), lists)
-    fc.assert(fc.property(anyLayers, otherLayers, (one, other) => {
-      assert.equal(canonicalText(encodeTile(one)), canonicalText(encodeTile(one, { other: true })))
-      assert.equal(canonicalText(encodeTile(one)) === canonicalText(encodeTile(other, { other: true })),
-        meaning(one) === meaning(other))
+    fc.assert(fc.property(anyLayers, otherLayers, (first, second) => {
+      assert.equal(canonicalText(encodeTile(first)), canonicalText(encodeTile(first, { other: true })))
+      assert.equal(canonicalText(encodeTile(first)) === canonicalText(encodeTile(second, { other: true })),
+        meaning(first) === meaning(second))
     }), { seed: 23, numRuns: 400 })
 
-    // what the model takes for the same: of every layer that has features, the polygons in their order, and the others
-    // sorted; points have no lines
+    // The parts of tiles that must be equal in the model: for every layer with features, its polygons in order, and its
+    // other features sorted. Points have no lines.
     function meaning (layers) {
       const plain = ({ id, type, lines, properties }) =>
         text([id, type, type === 'Point' ? lines.flat() : lines, Object.entries(properties).sort()])
       const isPolygon = ({ type }) => type === 'Polygon'
-      const parts = list => [list.filter(isPolygon).map(plain), list.filter(one => !isPolygon(one)).map(plain).sort()]
-      const named = Object.entries(layers).filter(([, list]) => list.length)
-      return text(named.map(([name, list]) => [name, parts(list)]).sort())
+      const parts = list => [list.filter(isPolygon).map(plain), list.filter(item => !isPolygon(item)).map(plain).sort()]
+      const filledLayers = Object.entries(layers).filter(([, list]) => list.length)
+      return text(filledLayers.map(([name, list]) => [name, parts(list)]).sort())
     }
   })
 

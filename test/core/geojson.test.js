@@ -1,3 +1,4 @@
+// Areas as GeoJSON: the forms that are accepted, and those that are refused.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { feature as feature110 } from 'topojson-client'
@@ -12,7 +13,7 @@ const BOX = polygon(square(0, 0, 10, 10))
 const columns = object => [...parseArea({ polygon: object }).columns(6)]
 
 describe('areas in GeoJSON', () => {
-  const same = {
+  const equalForms = {
     'a feature': feature(BOX),
     'a multipolygon of one': { type: 'MultiPolygon', coordinates: [BOX.coordinates] },
     'a collection of features': collection(feature(BOX)),
@@ -37,8 +38,8 @@ describe('areas in GeoJSON', () => {
     'a box one world to the east': polygon(square(360, 0, 370, 10)),
     'a box one world to the west': polygon(square(-360, 0, -350, 10))
   }
-  for (const [what, object] of Object.entries(same)) {
-    it(`may be ${what}`, () => { assert.deepEqual(columns(object), columns(BOX)) })
+  for (const [form, object] of Object.entries(equalForms)) {
+    it(`may be ${form}`, () => { assert.deepEqual(columns(object), columns(BOX)) })
   }
 
   const refused = {
@@ -93,8 +94,8 @@ describe('areas in GeoJSON', () => {
     'a ring with a step of more than half the world': [polygon([[-120, 0], [120, 0], [0, 50], [-120, 0]]),
       /goes from -120 to 120: write -240 for 120/]
   }
-  for (const [what, [object, message]] of Object.entries(refused)) {
-    it(`may not be ${what}`, () => {
+  for (const [form, [object, message]] of Object.entries(refused)) {
+    it(`may not be ${form}`, () => {
       assert.throws(() => parseArea({ polygon: object }), { code: 'BAD_AREA', message })
     })
   }
@@ -149,11 +150,11 @@ describe('areas in GeoJSON', () => {
     const topology =
       JSON.parse(readFileSync(new URL('../../node_modules/world-atlas/land-110m.json', import.meta.url), 'utf8'))
     const land = parseArea({ polygon: feature110(topology, topology.objects.land) })
-    const at = (lon, lat) => { const { z, x, y } = tileAt(lon, lat, 7); return land.has(z, x, y) }
+    const isLand = (lon, lat) => { const { z, x, y } = tileAt(lon, lat, 7); return land.has(z, x, y) }
     for (const [lon, lat] of [[10, 50], [-100, 40], [133, -25], [0, -80], [-170, -84],
-      [100, -80], [175, 67], [-175, 66.5], [45, -70], [100, 60]]) assert.ok(at(lon, lat), `land at ${lon}, ${lat}`)
+      [100, -80], [175, 67], [-175, 66.5], [45, -70], [100, 60]]) assert.ok(isLand(lon, lat), `land at ${lon}, ${lat}`)
     for (const [lon, lat] of [[-30, 40], [-150, 0], [80, -30], [170, 50], [-170, 20], [0, 75], [-120, -60]]) {
-      assert.ok(!at(lon, lat), `sea at ${lon}, ${lat}`)
+      assert.ok(!isLand(lon, lat), `sea at ${lon}, ${lat}`)
     }
   })
 

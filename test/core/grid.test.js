@@ -10,31 +10,31 @@ import { Area } from '../../core/area.js'
 import { gridOf } from '../../core/grids/index.js'
 import { Extent, union, widen } from '../../core/store/extent.js'
 
-// in millionths of a degree: nobody means an edge to the last bit of a double
+// in millionths of a degree: finer differences between edges have no meaning
 const longitude = fc.integer({ min: -180e6, max: 180e6 }).map(value => value / 1e6)
 const latitude = fc.integer({ min: -90e6, max: 90e6 }).map(value => value / 1e6)
 /** Half of them cross the antimeridian. */
 const bbox = fc.tuple(longitude, latitude, longitude, latitude)
   .map(([w, a, e, b]) => [w, Math.min(a, b), e, Math.max(a, b)])
-/** Edges that lie exactly on edges of tiles, where rounding hurts. */
+/** Boxes whose edges lie exactly on edges of tiles, where rounding matters. */
 const edgeBbox = fc.tuple(fc.nat(16), fc.nat(16), fc.nat(16), fc.nat(16)).map(([a, b, c, d]) => {
   const [, , , north] = tileBounds(4, 0, Math.min(b, d))
   const [, , , south] = tileBounds(4, 0, Math.max(b, d))
   return [a * 22.5 - 180, south, c * 22.5 - 180, north]
 })
 
-/** Tiles whose inside meets the inside of a box that has an inside, one by one. */
+/** The tiles whose inside meets the inside of a box, found by testing each tile. */
 function bruteForce ([west, south, east, north], z) {
-  const found = []
+  const tiles = []
   const meets = (w, e, [left, , right]) => left < e && right > w
   for (let x = 0; x < 2 ** z; x++) {
     for (let y = 0; y < 2 ** z; y++) {
       const bounds = tileBounds(z, x, y)
-      const beside = west <= east ? meets(west, east, bounds) : meets(west, 180, bounds) || meets(-180, east, bounds)
-      if (beside && bounds[1] < north && bounds[3] > south) found.push(`${x}/${y}`)
+      const isBeside = west <= east ? meets(west, east, bounds) : meets(west, 180, bounds) || meets(-180, east, bounds)
+      if (isBeside && bounds[1] < north && bounds[3] > south) tiles.push(`${x}/${y}`)
     }
   }
-  return found.sort()
+  return tiles.sort()
 }
 
 const upTo = (first, last) => Array.from({ length: last - first + 1 }, (_, index) => first + index)
@@ -90,16 +90,16 @@ describe('quadkeys', () => {
 
   it('name every tile of the low zooms once, in the order of the quarters', () => {
     for (let z = 0; z <= 5; z++) {
-      const seen = new Set()
+      const keys = new Set()
       for (let x = 0; x < 2 ** z; x++) {
         for (let y = 0; y < 2 ** z; y++) {
           const key = quadkey(z, x, y)
-          seen.add(key)
+          keys.add(key)
           assert.deepEqual(parseQuadkey(key), { z, x, y })
           if (z) assert.equal(key, quadkey(z - 1, x >> 1, y >> 1) + (x % 2 + 2 * (y % 2)))
         }
       }
-      assert.equal(seen.size, 4 ** z)
+      assert.equal(keys.size, 4 ** z)
     }
   })
 
@@ -205,9 +205,9 @@ describe('the bounds of a layer', () => {
   })
 
   it('stay as they were given when all tiles touch them', () => {
-    const given = [5.96, 45.82, 10.49, 47.81]
-    assert.deepEqual(extentOf(...pyramid(8, 133, 90)).widen(given), given)
-    assert.deepEqual(extentOf([0, 0, 0], [1, 1, 0]).widen(given), given, 'a load of the overviews alone')
+    const bounds = [5.96, 45.82, 10.49, 47.81]
+    assert.deepEqual(extentOf(...pyramid(8, 133, 90)).widen(bounds), bounds)
+    assert.deepEqual(extentOf([0, 0, 0], [1, 1, 0]).widen(bounds), bounds, 'a load of the overviews alone')
   })
 
   it('over the antimeridian stay when they hold all tiles, and else span all longitudes', () => {
@@ -223,11 +223,11 @@ describe('the bounds of a layer', () => {
       .chain(z => fc.tuple(fc.constant(z), fc.nat(2 ** z - 1), fc.nat(2 ** z - 1)))
     fc.assert(fc.property(fc.array(shallow, { minLength: 1, maxLength: 12 }), fc.option(shallow, {
       nil: undefined
-    }), (tiles, before) => {
-      const bounds = extentOf(...tiles).widen(before && tileBounds(...before))
+    }), (tiles, oldTile) => {
+      const bounds = extentOf(...tiles).widen(oldTile && tileBounds(...oldTile))
       const touches = (z, x, y) => tileRanges(bounds, z).some(({ x0, x1, y0, y1 }) =>
         x >= x0 && x <= x1 && y >= y0 && y <= y1)
-      for (const [z, x, y] of before ? [before, ...tiles] : tiles) {
+      for (const [z, x, y] of oldTile ? [oldTile, ...tiles] : tiles) {
         assert.ok(touches(z, x, y), `${z}/${x}/${y} of ${bounds}`)
       }
       assert.deepEqual(extentOf(...tiles).widen(bounds), bounds, 'again changes nothing')

@@ -13,12 +13,12 @@ registerProj4(proj4)
 const town = townGrid()
 const grids = [...gridNames().slice(1), town].map(grid => gridOf({ grid }))
 
-/** Places of a tile, corners and between, as degrees. */
+/** Places inside a tile in a regular pattern, in degrees. */
 function placesIn (grid, z, x, y, steps = 8) {
   const [left, bottom, right, top] = grid.extent(z, x, y)
-  const at = index => (index + 0.5) / steps
-  return Array.from({ length: steps * steps }, (_, index) =>
-    grid.toLonLat([left + (right - left) * at(index % steps), bottom + (top - bottom) * at(Math.floor(index / steps))]))
+  const share = index => (index + 0.5) / steps
+  return Array.from({ length: steps * steps }, (_, index) => grid.toLonLat(
+    [left + (right - left) * share(index % steps), bottom + (top - bottom) * share(Math.floor(index / steps))]))
 }
 
 describe('grids', () => {
@@ -133,14 +133,15 @@ describe('grids', () => {
     assert.deepEqual(box('WorldCRS84Quad', [7, 46, 9, 48]), [7, 46, 9, 48])
     // meridians meet: the south is the wider side, and the middle of the north reaches furthest
     const [left, bottom, right, top] = box('EuropeanETRS89_LAEAQuad', [6, 47, 14, 55])
-    const at = lonLat => gridOf({ grid: 'EuropeanETRS89_LAEAQuad' }).toCrs(lonLat).map(Math.round)
-    assert.deepEqual([[left, right], bottom, top], [[at([6, 47])[0], at([14, 47])[0]], at([10, 47])[1], at([6, 55])[1]])
+    const toCrs = lonLat => gridOf({ grid: 'EuropeanETRS89_LAEAQuad' }).toCrs(lonLat).map(Math.round)
+    assert.deepEqual([[left, right], bottom, top],
+      [[toCrs([6, 47])[0], toCrs([14, 47])[0]], toCrs([10, 47])[1], toCrs([6, 55])[1]])
     assert.equal(box('LV95', [100, 0, 110, 10]), undefined)
   })
 
   it('are refused when they are not a tile matrix set', () => {
     const [matrix] = town.tileMatrices
-    const bad = fields => () => gridOf({ grid: { ...town, ...fields } })
+    const attempt = fields => () => gridOf({ grid: { ...town, ...fields } })
     for (const [grid, why] of [
       ['LV96', /there is no "LV96"/], [{ ...town, crs: 'EPSG:99999' }, /EPSG:99999 is not known/],
       [{ ...town, crs: undefined }, /no crs/], [{ id: 'x y' }, /id/],
@@ -152,34 +153,40 @@ describe('grids', () => {
     ]) assert.throws(() => gridOf({ grid }), error => error.code === 'BAD_GRID' && why.test(error.message), why.source)
     for (const fields of [{ cellSize: 0 }, { matrixWidth: 0 }, { matrixWidth: 2 ** 40 },
       { pointOfOrigin: [1] }, { tileHeight: 128 }, { cornerOfOrigin: 'bottomLeft' }, { variableMatrixWidths: [{}] }]) {
-      assert.throws(bad({ tileMatrices: [{ ...matrix, ...fields }] }), { code: 'BAD_GRID' }, JSON.stringify(fields))
+      assert.throws(attempt({ tileMatrices: [{ ...matrix, ...fields }] }), { code: 'BAD_GRID' }, JSON.stringify(fields))
     }
     assert.ok(gridOf({ grid: { ...town, crs: 'EPSG:99999', proj4: '+proj=utm +zone=31 +datum=WGS84' } })
       .toCrs([3, 52])[0] > 4e5)
   })
 
   it('with a bad projection are refused each time, and soundLayers leaves out their layers', () => {
-    const of = text => ({ ...town, crs: 'EPSG:99999', proj4: text })
-    const odd =
+    const withText = text => ({ ...town, crs: 'EPSG:99999', proj4: text })
+    const projections =
       ['+proj=merc +to_meter=1e-300', '+proj=merc +to_meter=1e300', '+proj=merc +nadgrids=some.gsb', '+proj=xx',
       '+proj=merc +a=1e-300', '+proj=lcc +lat_1=0 +lat_2=0', '+proj=merc +NADGRIDS=x', '+proj=merc +nadgrids=@null,x',
       '+proj=moll +x_0=NaN', '+proj=ob_tran +o_proj=moll +o_lat_p=45 +o_lon_p=0 +x_0=NaN'] // Mollweide never ends
-    for (const text of [...odd, ...odd]) assert.throws(() => checkGrid({ grid: of(text) }), { code: 'BAD_GRID' }, text)
-    const docs = odd.map((text, at) => ({ _id: `layer:l${at}`, type: 'layer', layer: `l${at}`, grid: of(text) }))
+    for (const text of [...projections, ...projections]) {
+      assert.throws(() => checkGrid({ grid: withText(text) }), { code: 'BAD_GRID' }, text)
+    }
+    const docs = projections.map((text, index) => (
+      { _id: `layer:l${index}`, type: 'layer', layer: `l${index}`, grid: withText(text) }
+    ))
     const faults = []
     assert.deepEqual(soundLayers(docs, ({ layer }) => faults.push(layer)), [])
-    assert.equal(faults.length, odd.length)
-    assert.ok(checkGrid({ grid: of('+proj=merc +nadgrids=@null +a=6378137 +b=6378137') }).bounds.every(Number.isFinite))
+    assert.equal(faults.length, projections.length)
+    assert.ok(
+      checkGrid({ grid: withText('+proj=merc +nadgrids=@null +a=6378137 +b=6378137') }).bounds.every(Number.isFinite)
+    )
   })
 
   it('are refused when they lie beyond the world, or their texts are not strings', () => {
     const [matrix] = town.tileMatrices
-    const beyond = [[1e308, 0], [0, 5e6], [500, 90]].map(pointOfOrigin => ({
+    const gridsBeyond = [[1e308, 0], [0, 5e6], [500, 90]].map(pointOfOrigin => ({
       ...town, crs: 'OGC:CRS84', orderedAxes: undefined, tileMatrices: [{ ...matrix, pointOfOrigin }]
     }))
     const noTexts = [{ wellKnownScaleSet: {} }, { uri: { a: 1 } }, { crs: { uri: ['EPSG:28992'] } },
       { crs: { wkt: { id: { authority: '<x>', code: {} } } } }].map(fields => ({ ...town, ...fields }))
-    for (const grid of [...beyond, ...noTexts]) {
+    for (const grid of [...gridsBeyond, ...noTexts]) {
       assert.throws(() => checkGrid({ grid }), { code: 'BAD_GRID' }, JSON.stringify(grid))
     }
   })
@@ -194,7 +201,7 @@ describe('grids', () => {
 
   it('that are bad make soundLayers leave out their own layer only', () => {
     const docs = [undefined, 'LV95', town, 'LV96', { id: 'x' }].map(
-      (grid, at) => ({ _id: `layer:l${at}`, type: 'layer', layer: `l${at}`, ...(grid && { grid }) })
+      (grid, index) => ({ _id: `layer:l${index}`, type: 'layer', layer: `l${index}`, ...(grid && { grid }) })
     )
     const faults = []
     assert.deepEqual(soundLayers(docs, ({ layer }, why) => faults.push(`${layer}: ${why}`)).map(({ layer }) => layer),
@@ -218,15 +225,15 @@ describe('grids', () => {
       const [range] = grid.ranges(bbox, z)
       assert.ok(range, `${grid.id} ${bbox} ${z}`)
       const tiles = [...parseArea({ bbox, grid }).columns(z)]
-      const around = {
+      const extremes = {
         x0: Math.min(...tiles.map(({ x }) => x)), x1: Math.max(...tiles.map(({ x }) => x)),
         y0: Math.min(...tiles.map(({ y0 }) => y0)), y1: Math.max(...tiles.map(({ y1 }) => y1))
       }
       for (const side of ['x0', 'y0']) {
-        assert.ok(range[side] <= around[side] && range[side] >= around[side] - 1, `${grid.id} ${side}`)
+        assert.ok(range[side] <= extremes[side] && range[side] >= extremes[side] - 1, `${grid.id} ${side}`)
       }
       for (const side of ['x1', 'y1']) {
-        assert.ok(range[side] >= around[side] && range[side] <= around[side] + 1, `${grid.id} ${side}`)
+        assert.ok(range[side] >= extremes[side] && range[side] <= extremes[side] + 1, `${grid.id} ${side}`)
       }
     }
   })
@@ -256,18 +263,18 @@ describe('areas in other grids', () => {
         const isIn = ([lon, lat]) => lat >= south && lat <= north &&
           (west <= east ? lon >= west && lon <= east : lon >= west || lon <= east)
         const width = (east - west + 360) % 360 || 360
-        const inside = Array.from({ length: 400 },
-          (_, at) => [west + width * (at % 20 + 0.5) / 20, south + (north - south) * (Math.floor(at / 20) + 0.5) / 20])
-        const meets = (z, x, y) => inside.some(([lon, lat]) => {
+        const points = Array.from({ length: 400 },
+          (_, i) => [west + width * (i % 20 + 0.5) / 20, south + (north - south) * (Math.floor(i / 20) + 0.5) / 20])
+        const meets = (z, x, y) => points.some(([lon, lat]) => {
           const tile = grid.tileAt(lon > 180 ? lon - 360 : lon, lat, z); return tile.x === x && tile.y === y
         })
         for (const z of zooms) {
           const { columns, rows } = grid.matrix(z)
           for (let x = 0; x < columns; x++) {
             for (let y = 0; y < rows; y++) {
-              const touched = placesIn(grid, z, x, y).some(isIn)
+              const isTouched = placesIn(grid, z, x, y).some(isIn)
               // a tile of which only a sliver is touched has no place inside
-              if (touched) assert.ok(area.has(z, x, y), `${grid.id} ${bbox} touches ${z}/${x}/${y}`)
+              if (isTouched) assert.ok(area.has(z, x, y), `${grid.id} ${bbox} touches ${z}/${x}/${y}`)
               else if (area.has(z, x, y)) {
                 assert.ok(meets(z, x, y) || placesIn(grid, z, x, y, 200).some(isIn),
                   `${grid.id} ${bbox} does not touch ${z}/${x}/${y}`)
@@ -295,27 +302,27 @@ describe('areas in other grids', () => {
   it('may be polygons, or the intersection of a polygon and a box', () => {
     const grid = gridOf({ grid: 'LV95' })
     const polygon = { type: 'Polygon', coordinates: [[[7, 46.5], [8, 46.2], [8.5, 47], [7.2, 47.3], [7, 46.5]]] }
-    const [all, box, both] = [parseArea({ polygon, grid }), parseArea({ bbox: [7.5, 46, 9, 46.8], grid }),
+    const [polygonArea, box, cut] = [parseArea({ polygon, grid }), parseArea({ bbox: [7.5, 46, 9, 46.8], grid }),
       parseArea({ polygon, bbox: [7.5, 46, 9, 46.8], grid })]
     const z = 18
     const { columns, rows } = grid.matrix(z)
     let count = 0
     for (let x = 0; x < columns; x++) {
       for (let y = 0; y < rows; y++) {
-        if (all.has(z, x, y)) count++
-        assert.equal(both.has(z, x, y), all.has(z, x, y) && box.has(z, x, y))
+        if (polygonArea.has(z, x, y)) count++
+        assert.equal(cut.has(z, x, y), polygonArea.has(z, x, y) && box.has(z, x, y))
       }
     }
-    assert.ok(count > 20 && count === all.count({ min: z, max: z }))
-    assert.equal(all.rectangles(z), undefined)
+    assert.ok(count > 20 && count === polygonArea.count({ min: z, max: z }))
+    assert.equal(polygonArea.rectangles(z), undefined)
   })
 
   it('are restored from JSON with their grid', () => {
     for (const grid of grids) {
       const area = parseArea({ bbox: boxes[grid.id][0], grid }).within([-30, -88, 60, 88])
-      const again = areaFrom(JSON.parse(JSON.stringify(area)))
-      assert.equal(again.key, area.key)
-      assert.equal(again.count({ min: 0, max: grid.firstZoom + 3 }), area.count({ min: 0, max: grid.firstZoom + 3 }))
+      const restored = areaFrom(JSON.parse(JSON.stringify(area)))
+      assert.equal(restored.key, area.key)
+      assert.equal(restored.count({ min: 0, max: grid.firstZoom + 3 }), area.count({ min: 0, max: grid.firstZoom + 3 }))
       assert.notEqual(area.in(gridOf()).key, area.key)
       assert.equal(area.in(gridOf()).in(grid).key, area.key)
     }

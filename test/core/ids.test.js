@@ -1,3 +1,4 @@
+// Ids of documents and tiles, names of layers, references and tile paths: their forms, their parsers and their order.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import {
@@ -74,8 +75,8 @@ describe('ids', () => {
   })
 
   it('sort a tile with its past before the next tile, unless the next id starts with its id', () => {
-    fc.assert(fc.property(tile, fc.nat(), time, ([z, x, y], other, t) => {
-      const [head, next] = [tileId('osm', z, x, y), tileId('osm', z, x, other % 2 ** z)].sort(compareIds)
+    fc.assert(fc.property(tile, fc.nat(), time, ([z, x, y], otherRow, t) => {
+      const [head, next] = [tileId('osm', z, x, y), tileId('osm', z, x, otherRow % 2 ** z)].sort(compareIds)
       if (head === next || next.startsWith(head)) return
       assert.equal(compareIds(`${head}@${t}`, next), -1)
     }))
@@ -84,11 +85,11 @@ describe('ids', () => {
   it('of the past of a tile lie in a range without any other ids', () => {
     fc.assert(fc.property(tile, tile, time, ([z, x, y], [oz, ox, oy], t) => {
       const { startkey, endkey } = pastRange(tileId('osm', z, x, y))
-      const inside = id => compareIds(startkey, id) <= 0 && compareIds(id, endkey) <= 0
-      assert.ok(inside(versionId('osm', z, x, y, t)))
-      assert.ok(!inside(tileId('osm', z, x, y)), 'the head stands before it')
+      const isInside = id => compareIds(startkey, id) <= 0 && compareIds(id, endkey) <= 0
+      assert.ok(isInside(versionId('osm', z, x, y, t)))
+      assert.ok(!isInside(tileId('osm', z, x, y)), 'the head stands before it')
       if (oz === z && ox === x && oy === y) return
-      assert.ok(!inside(versionId('osm', oz, ox, oy, t)) && !inside(tileId('osm', oz, ox, oy)))
+      assert.ok(!isInside(versionId('osm', oz, ox, oy, t)) && !isInside(tileId('osm', oz, ox, oy)))
     }))
     const { startkey, endkey } = pastRange('osm:10:3:4')
     for (const id of ['osm:10:3:4', 'osm:10:3:40', 'osm:10:3:40@2024-01-01T00:00:00Z', 'osm:10:3:41']) {
@@ -97,10 +98,10 @@ describe('ids', () => {
   })
 
   it('lie in the range of their layer, and in the range of no other layer', () => {
-    fc.assert(fc.property(layer, layer, tile, time, (name, other, [z, x, y], t) => {
+    fc.assert(fc.property(layer, layer, tile, time, (name, otherLayer, [z, x, y], t) => {
       const { startkey, endkey } = layerRange(name)
-      for (const id of [tileId(other, z, x, y), versionId(other, z, x, y, t)]) {
-        assert.equal(compareIds(startkey, id) <= 0 && compareIds(id, endkey) <= 0, name === other, id)
+      for (const id of [tileId(otherLayer, z, x, y), versionId(otherLayer, z, x, y, t)]) {
+        assert.equal(compareIds(startkey, id) <= 0 && compareIds(id, endkey) <= 0, name === otherLayer, id)
       }
     }))
     const { startkey, endkey } = layerRange('osm')
@@ -111,8 +112,8 @@ describe('ids', () => {
 
   it('have the same order when their numbers are compared one by one', () => {
     fc.assert(fc.property(tile, tile, ([z1, x1, y1], [z2, x2, y2]) => {
-      const whole = sign(compareIds(tileId('osm', z1, x1, y1), tileId('osm', z2, x2, y2)))
-      assert.equal(sign(compareInner(z1, z2) || compareInner(x1, x2) || compareRows(y1, y2)), whole)
+      const order = sign(compareIds(tileId('osm', z1, x1, y1), tileId('osm', z2, x2, y2)))
+      assert.equal(sign(compareInner(z1, z2) || compareInner(x1, x2) || compareRows(y1, y2)), order)
     }))
     const numbers = [...Array(130).keys(), 999, 1000, 1001]
     for (const a of numbers) {

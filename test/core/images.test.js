@@ -1,3 +1,4 @@
+// Images of tiles: their formats, signs of damage, and their sizes.
 import assert from 'node:assert/strict'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
@@ -68,8 +69,8 @@ describe('tile images', () => {
 
   it('of AVIF need their meta and mdat boxes, in any order', () => {
     const boxes = []
-    for (let at = 0; at < images.avif.length; at += images.avif.readUInt32BE(at)) {
-      boxes.push(images.avif.subarray(at, at + images.avif.readUInt32BE(at)))
+    for (let offset = 0; offset < images.avif.length; offset += images.avif.readUInt32BE(offset)) {
+      boxes.push(images.avif.subarray(offset, offset + images.avif.readUInt32BE(offset)))
     }
     const [type, meta, pixels] = boxes
     assert.deepEqual(boxes.map(box => box.toString('latin1', 4, 8)), ['ftyp', 'meta', 'mdat'])
@@ -99,7 +100,7 @@ describe('tile images', () => {
 
   it('with garbage after a valid signature are recognized or refused without a crash', () => {
     const garbage = fc.tuple(fc.constantFrom([], ...Object.values(signatures)), fc.uint8Array({ maxLength: 200 }))
-      .map(([start, rest]) => Uint8Array.from([...start, ...rest]))
+      .map(([start, tail]) => Uint8Array.from([...start, ...tail]))
     fc.assert(fc.property(garbage, bytes => {
       const code = codeOf(() => inspect(bytes))
       assert.ok([undefined, 'EMPTY_IMAGE', 'UNKNOWN_IMAGE', 'TRUNCATED_IMAGE'].includes(code), code)
@@ -107,9 +108,9 @@ describe('tile images', () => {
   })
 
   it('with one damaged byte are recognized or refused without a crash', () => {
-    fc.assert(fc.property(fc.constantFrom(...Object.keys(formats)), fc.nat(), fc.nat(255), (name, at, value) => {
+    fc.assert(fc.property(fc.constantFrom(...Object.keys(formats)), fc.nat(), fc.nat(255), (name, index, value) => {
       const bytes = Buffer.from(images[name])
-      bytes[at % bytes.length] = value
+      bytes[index % bytes.length] = value
       codeOf(() => inspect(bytes))
     }), { numRuns: 1000 })
   })
@@ -120,13 +121,13 @@ const image = (width, height, channels = 3) =>
 
 describe('the size of an image', () => {
   const kinds = {
-    png: ['png', one => one.png()],
-    'png with a palette': ['png', one => one.png({ palette: true })],
-    jpeg: ['jpg', one => one.jpeg()],
-    'progressive jpeg with metadata': ['jpg', one => one.jpeg({ progressive: true }).withMetadata({ density: 300 })],
-    webp: ['webp', one => one.webp()],
-    'lossless webp': ['webp', one => one.webp({ lossless: true })],
-    avif: ['avif', one => one.avif({ effort: 0 })]
+    png: ['png', img => img.png()],
+    'png with a palette': ['png', img => img.png({ palette: true })],
+    jpeg: ['jpg', img => img.jpeg()],
+    'progressive jpeg with metadata': ['jpg', img => img.jpeg({ progressive: true }).withMetadata({ density: 300 })],
+    webp: ['webp', img => img.webp()],
+    'lossless webp': ['webp', img => img.webp({ lossless: true })],
+    avif: ['avif', img => img.avif({ effort: 0 })]
   }
   for (const [kind, [ext, encode]] of Object.entries(kinds)) {
     it(`is read from the header of ${kind}`, async () => {
@@ -153,13 +154,13 @@ describe('the size of an image', () => {
   })
 
   it('is undefined for vector tiles and other bytes, and right or undefined for a cut-off image', async () => {
-    const all = await samples()
-    assert.equal(imageSize(all.mvt), undefined)
-    for (const [name, bytes] of Object.entries(all)) {
-      const whole = imageSize(bytes)
+    const images = await samples()
+    assert.equal(imageSize(images.mvt), undefined)
+    for (const [name, bytes] of Object.entries(images)) {
+      const fullSize = imageSize(bytes)
       for (let length = 0; length < Math.min(bytes.length, 400); length++) {
         const size = imageSize(bytes.subarray(0, length))
-        if (size) assert.deepEqual(size, whole, `${name}, its first ${length} bytes`)
+        if (size) assert.deepEqual(size, fullSize, `${name}, its first ${length} bytes`)
       }
     }
     for (const bytes of [Buffer.alloc(0), Buffer.from('<html>'), Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 0]),

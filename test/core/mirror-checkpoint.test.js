@@ -1,4 +1,4 @@
-// How far a replication has come, and how many documents it asks for at once.
+// The checkpoints of a replication, and the sizes of its batches.
 import assert from 'node:assert/strict'
 import { TilecouchError } from '../../core/index.js'
 import { Replication, FailureStreak, RevisionCopier, replicationDefaults } from '../../core/mirror/index.js'
@@ -41,10 +41,10 @@ describe('core/mirror: checkpoints', () => {
   it('a target that is restored to an older state gets everything again', async () => {
     const [source, target] = [filled(20), new FakePeer()]
     await copy(source, target)
-    const old = target.copy()
+    const oldState = target.copy()
     add(source, 20, 20)
     await copy(source, target)
-    Object.assign(target, old)
+    Object.assign(target, oldState)
     const { changes } = await copy(source, target)
     assert.equal(changes, 20)
     assert.deepEqual(target.ids(), source.ids())
@@ -55,11 +55,11 @@ describe('core/mirror: checkpoints', () => {
       const [source, target] = [filled(20), new FakePeer()]
       if (kind === 'read-only source') readOnly(source)
       else await copy(source, target)
-      const old = source.copy()
+      const oldState = source.copy()
       add(source, 20, 20)
       await copy(source, target)
-      Object.assign(source, old)
-      add(source, 100, 5) // at places that the target has seen
+      Object.assign(source, oldState)
+      add(source, 100, 5) // at sequence numbers that the target has seen
       await copy(source, target)
       for (const id of source.docs.keys()) assert.ok(target.docs.has(id), id)
     })
@@ -136,15 +136,15 @@ describe('core/mirror: checkpoints', () => {
 
   it('a target that is restored during a fill loses nothing', async () => {
     const [source, target] = [filled(200), new FakePeer()]
-    const noted = () => target.checkpoint?.source_last_seq ?? 0
-    let old
+    const checkpointSeq = () => target.checkpoint?.source_last_seq ?? 0
+    let oldState
     target.hook = call => {
-      if (call === 'write' && noted() && !old) old = { ...target.copy(), noted: noted() }
-      if (call !== 'write' || !old?.docs || noted() === old.noted) return
-      Object.assign(target, old)
-      old = {}
+      if (call === 'write' && checkpointSeq() && !oldState) oldState = { ...target.copy(), noted: checkpointSeq() }
+      if (call !== 'write' || !oldState?.docs || checkpointSeq() === oldState.noted) return
+      Object.assign(target, oldState)
+      oldState = {}
     }
-    // slow enough for some notes on the way
+    // slow enough for some checkpoints on the way
     source.hook = async call => { if (call === 'changes') await new Promise(resolve => { setTimeout(resolve, 100) }) }
     const { changes } = await copy(source, target, { limits: { pages: 1, concurrency: 1 } })
     assert.ok(changes > 200)
@@ -172,11 +172,11 @@ describe('core/mirror: checkpoints', () => {
     try {
       const stop = new AbortController()
       const target = new FakePeer()
-      const asked = new Promise(resolve => {
+      const writeCall = new Promise(resolve => {
         target.hook = call => call === 'write' && new Promise(() => { resolve() })
       })
       copy(filled(5), target, { signal: stop.signal })
-      await asked
+      await writeCall
       assert.equal(open.size, 1)
       stop.abort()
       assert.equal(open.size, 0)
@@ -189,7 +189,7 @@ describe('core/mirror: checkpoints', () => {
 const SIZE = 10000 // bytes of a document
 const { signal } = new AbortController()
 
-// on lines of any kind: a clock of its own, and no line at all
+// connections of any kind, simulated with a clock and without a network
 describe('batches of a replication', () => {
   const { now } = performance
   let clock
@@ -200,33 +200,33 @@ describe('batches of a replication', () => {
   afterEach(() => { performance.now = now })
 
   /**
-   * Carries documents over a line, one batch at a time.
+   * Copies documents over a simulated connection, one batch at a time.
    * @param {number} count
-   * @param {(bytes: number) => number | undefined} pass milliseconds that so many bytes take; nothing when the line
-   *   breaks before
-   * @param {Partial<typeof replicationDefaults>} [limits] unless given, batches do not grow with what was written
-   * @returns {Promise<{batches: number[], lost: number}>} documents of each, bytes of those that broke off
+   * @param {(bytes: number) => number | undefined} timeFor milliseconds that the bytes take; undefined when the
+   *   connection breaks before
+   * @param {Partial<typeof replicationDefaults>} [limits] by default, batches do not grow with the written documents
+   * @returns {Promise<{batches: number[], lost: number}>} documents in each batch, and bytes of the batches that failed
    */
-  async function carry (count, pass, limits = { batchShare: 0 }) {
+  async function carry (count, timeFor, limits = { batchShare: 0 }) {
     const batches = []
-    const written = new Set()
+    const writtenIds = new Set()
     let lost = 0
     const source = {
       name: 'source',
-      async fetch (asked) {
-        const bytes = asked.length * SIZE
-        const took = pass(bytes)
+      async fetch (revisions) {
+        const bytes = revisions.length * SIZE
+        const took = timeFor(bytes)
         if (took === undefined) {
           lost += bytes
           throw new TilecouchError('UNREACHABLE', { url: 'http://x', why: 'it broke' })
         }
         clock += took
-        batches.push(asked.length)
-        return { docs: asked.map(({ id, rev }) => ({ _id: id, _rev: rev })), bytes }
+        batches.push(revisions.length)
+        return { docs: revisions.map(({ id, rev }) => ({ _id: id, _rev: rev })), bytes }
       }
     }
     const target = {
-      name: 'target', write: async docs => { for (const { _id } of docs) written.add(_id); return [] }
+      name: 'target', write: async docs => { for (const { _id } of docs) writtenIds.add(_id); return [] }
     }
     const tally = { bytes: 0, docs: 0, deleted: 0, tiles: 0, absent: 0, refused: 0 }
     const failures =
@@ -234,8 +234,8 @@ describe('batches of a replication', () => {
     const copier = new RevisionCopier({ source, target, tally, limits: {
       ...replicationDefaults, batchTime: 3000, concurrency: 1, retryDelay: 0, ...limits
     }, failures })
-    await copier.copy(Array.from({ length: count }, (_, at) => ({ id: `${1000 + at}`, rev: '1-a' })), signal)
-    assert.equal(written.size, count)
+    await copier.copy(Array.from({ length: count }, (_, index) => ({ id: `${1000 + index}`, rev: '1-a' })), signal)
+    assert.equal(writtenIds.size, count)
     return { batches, lost }
   }
 
@@ -246,9 +246,9 @@ describe('batches of a replication', () => {
 
   it('grow with the number of documents that were written', async () => {
     const { batches } = await carry(12000, bytes => bytes / 10000, {})
-    batches.reduce((written, count) => {
-      assert.ok(count <= Math.max(50, written / 20), `${count} after ${written}`)
-      return written + count
+    batches.reduce((writtenCount, count) => {
+      assert.ok(count <= Math.max(50, writtenCount / 20), `${count} after ${writtenCount}`)
+      return writtenCount + count
     }, 0)
     assert.equal(Math.max(...batches), Math.floor(replicationDefaults.batchBytes / SIZE), 'as large as allowed')
   })

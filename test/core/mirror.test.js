@@ -1,3 +1,4 @@
+// Replication: the order of its writes, its failures, live mirrors, and refused documents.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { TilecouchError } from '../../core/index.js'
@@ -10,21 +11,21 @@ const copy = (source, target, options = {}) => new Replication(
   { source, target, ...options, limits: { ...QUICK, page: 10, batch: 3, smallBytes: 1, ...options.limits } }
 )
 const unreachable = url => new TilecouchError('UNREACHABLE', { url, why: 'cut' })
-/** A source with so many documents, and an empty target. @returns {[FakePeer, FakePeer]} */
+/** A source with `count` documents, and an empty target. @returns {[FakePeer, FakePeer]} */
 const pairOf = count => [filled(count), new FakePeer()]
-const turn = () => new Promise(resolve => { setImmediate(resolve) })
+const nextTurn = () => new Promise(resolve => { setImmediate(resolve) })
 
 describe('core/mirror: order', () => {
   it('the place is the start of the first unfinished page, in any order of their ends', () => {
     fc.assert(fc.property(fc.array(fc.nat(), { minLength: 1, maxLength: 30 }), fc.nat(30), (keys, count) => {
-      const window = new PageTracker(0)
-      const parts = keys.map((_, index) => ({ done: window.begin(index + 1), index }))
-      const ended = new Set()
+      const tracker = new PageTracker(0)
+      const parts = keys.map((_, index) => ({ done: tracker.begin(index + 1), index }))
+      const endedParts = new Set()
       for (const { done, index } of [...parts].sort((a, b) => keys[a.index] - keys[b.index]).slice(0, count)) {
         done()
-        ended.add(index)
-        const first = parts.findIndex(({ index: other }) => !ended.has(other))
-        assert.equal(window.since, first < 0 ? parts.length : first)
+        endedParts.add(index)
+        const firstOpen = parts.findIndex(({ index: partIndex }) => !endedParts.has(partIndex))
+        assert.equal(tracker.since, firstOpen < 0 ? parts.length : firstOpen)
       }
     }))
   })
@@ -36,7 +37,7 @@ describe('core/mirror: order', () => {
       const [source, target] = pairOf(count)
       let writes = 0
       target.hook = async (call, id) => {
-        for (let left = delays[writes % delays.length]; left > 0; left--) await turn()
+        for (let left = delays[writes % delays.length]; left > 0; left--) await nextTurn()
         if (call === 'write' && writes++ === breaks) throw unreachable('target')
         if (call !== 'updateLocal' || !id.startsWith('tilecouch-mirror-')) return
         const since = target.checkpoint?.source_last_seq ?? 0
@@ -46,8 +47,8 @@ describe('core/mirror: order', () => {
       }
       await copy(source, target, { limits: { checkpoint: 0 } }).run()
         .catch(error => assert.equal(error.code, 'UNREACHABLE'))
-      const noted = target.checkpoint?.source_last_seq ?? 0
-      for (const [doc, seq] of source.order) if (seq <= noted) assert.ok(target.docs.has(doc))
+      const lastSeq = target.checkpoint?.source_last_seq ?? 0
+      for (const [doc, seq] of source.order) if (seq <= lastSeq) assert.ok(target.docs.has(doc))
       target.hook = () => {}
       await copy(source, target).run()
       assert.deepEqual(target.ids(), source.ids())
@@ -85,8 +86,8 @@ describe('core/mirror: failures', () => {
     assert.equal(error.status.since, target.checkpoint.source_last_seq)
     assert.ok(error.status.since >= 30 && error.status.since < 100)
     target.hook = () => {}
-    const again = await copy(source, target).run()
-    assert.equal(again.changes, 100 - error.status.since)
+    const secondRun = await copy(source, target).run()
+    assert.equal(secondRun.changes, 100 - error.status.since)
     assert.deepEqual(target.ids(), source.ids())
   })
 
@@ -136,9 +137,9 @@ describe('core/mirror: failures', () => {
   it('a source that cannot read some documents for a moment is asked for those again', async () => {
     const [source, target] = pairOf(6)
     let fetches = 0
-    source.hook = (call, asked) => {
+    source.hook = (call, revisions) => {
       if (call !== 'fetch' || ++fetches > 2) return
-      return { docs: [], bytes: 10, failed: asked.map(
+      return { docs: [], bytes: 10, failed: revisions.map(
         ({ id, rev }) => ({ id, rev, error: 'internal_fabric_error', reason: 'timeout' })
       ) }
     }
@@ -155,12 +156,12 @@ describe('core/mirror: failures', () => {
       ([{ id }]) => ({ docs: [], bytes: 10, failed: [{ id, error: 'internal_fabric_error', reason: 'timeout' }] }),
       { code: 'NO_ANSWER', message: /timeout/ }],
     'an answer that omits a document': ['source', 'fetch',
-      asked => asked.some(({ id }) => id === 'doc3') && { docs: [], bytes: 10, failed: asked
+      revisions => revisions.some(({ id }) => id === 'doc3') && { docs: [], bytes: 10, failed: revisions
         .filter(({ id }) => id !== 'doc3').map(({ id, rev }) => ({ id, rev, error: 'not_found', reason: 'missing' })) },
       { code: 'NO_ANSWER', message: /doc3.*does not name it/ }]
   }
-  for (const [what, [side, call, answer, expected]] of Object.entries(lasting)) {
-    it(`${what} fails the run, whose checkpoint stays`, async () => {
+  for (const [title, [side, call, answer, expected]] of Object.entries(lasting)) {
+    it(`${title} fails the run, whose checkpoint stays`, async () => {
       const [source, target] = pairOf(6)
       const peer = side === 'source' ? source : target
       peer.hook = (name, argument) => name === call ? answer(argument) || undefined : undefined
@@ -171,19 +172,19 @@ describe('core/mirror: failures', () => {
 
   it('a document that the source has lost is requested twice, and counted', async () => {
     const source = filled(6)
-    let looked = 0
-    source.hook = (call, asked) => {
-      if (call === 'fetch' && asked.some(({ id }) => id === 'doc2')) looked++
+    let requests = 0
+    source.hook = (call, revisions) => {
+      if (call === 'fetch' && revisions.some(({ id }) => id === 'doc2')) requests++
       if (call === 'fetch') source.docs.delete('doc2')
     }
     const { docs, absent } = await copy(source, new FakePeer(), { limits: { concurrency: 1 } }).run()
-    assert.deepEqual([docs, absent, looked], [5, 1, 2])
+    assert.deepEqual([docs, absent, requests], [5, 1, 2])
   })
 
   it('an answer that is too large is requested in halves, and a document that is too large is left out', async () => {
     const source = filled(20)
-    source.hook = (call, asked) => {
-      if (call === 'fetch' && asked.some(({ id }) => id === 'doc7')) {
+    source.hook = (call, revisions) => {
+      if (call === 'fetch' && revisions.some(({ id }) => id === 'doc7')) {
         throw new TilecouchError('ANSWER_TOO_LARGE', { host: 'source', most: 1 })
       }
     }
@@ -195,10 +196,10 @@ describe('core/mirror: failures', () => {
   it('batches without an answer in time are halved, and the next ones are smaller', async () => {
     const source = filled(200)
     const sizes = []
-    source.hook = (call, asked) => {
+    source.hook = (call, batch) => {
       if (call !== 'fetch') return
-      sizes.push(asked.length)
-      if (asked.length > 4) throw new TilecouchError('UNREACHABLE', { url: 'source', why: 'no answer', silent: true })
+      sizes.push(batch.length)
+      if (batch.length > 4) throw new TilecouchError('UNREACHABLE', { url: 'source', why: 'no answer', silent: true })
     }
     const { docs } =
       await copy(source, new FakePeer(), { limits: { page: 200, batch: 16, smallBytes: 1600, concurrency: 1 } }).run()
@@ -217,9 +218,9 @@ describe('core/mirror: failures', () => {
 
 /** Live mirrors, which are stopped after each test. */
 function useLive () {
-  const started = []
+  const runs = []
   afterEach(async () => {
-    for (const { stop, running } of started.splice(0)) {
+    for (const { stop, running } of runs.splice(0)) {
       stop.abort()
       await assert.rejects(running, { code: 'ABORTED' })
     }
@@ -227,7 +228,7 @@ function useLive () {
   return (source, target, options) => {
     const stop = new AbortController()
     const replication = copy(source, target, { live: true, signal: stop.signal, ...options })
-    started.push({ stop, running: replication.run() })
+    runs.push({ stop, running: replication.run() })
     return replication
   }
 }
@@ -298,10 +299,10 @@ describe('core/mirror: refusals', () => {
     const refused = new Set(['doc1', 'doc2'])
     target.hook = forbids(refused)
     for (let run = 0; run < 3; run++) {
-      const told = []
+      const refusedIds = []
       const { docs, refused: count, lacking, refusals, changes } =
-        await copy(source, target, { onRefused: ({ id }) => told.push(id) }).run()
-      assert.deepEqual([docs, count, told], [run ? 0 : 4, 2, ['doc1', 'doc2']])
+        await copy(source, target, { onRefused: ({ id }) => refusedIds.push(id) }).run()
+      assert.deepEqual([docs, count, refusedIds], [run ? 0 : 4, 2, ['doc1', 'doc2']])
       assert.equal(target.checkpoint.history[0].doc_write_failures, 2)
       assert.deepEqual([lacking, refusals.map(({ id, reason }) => `${id} ${reason}`), changes],
         [2, ['doc1 no', 'doc2 no'], run ? 0 : 6])
@@ -311,7 +312,7 @@ describe('core/mirror: refusals', () => {
     refused.delete('doc1')
     assert.deepEqual((await copy(source, target).run()).refusals.map(({ id }) => id), ['doc2'])
     assert.ok(target.docs.has('doc1'))
-    // what follows what was refused settles it
+    // a newer revision of a refused document settles the refusal
     refused.clear()
     source.put({ _id: 'doc2', _rev: '2-b', _revisions: { start: 2, ids: ['b', 'a'] } })
     assert.deepEqual([(await copy(source, target).run()).lacking, target.checkpoint.refused], [0, []])
@@ -322,11 +323,11 @@ describe('core/mirror: refusals', () => {
     const [source, target] = pairOf(6)
     const refused = new Set(['doc1'])
     target.hook = forbids(refused)
-    const running = follow(source, target, { limits: { poll: 5, retryRefused: 20 } })
-    await until(() => running.status().refused > 2, { what: 'tries' })
-    assert.deepEqual([running.status().lacking, running.status().state], [1, 'following'])
+    const mirror = follow(source, target, { limits: { poll: 5, retryRefused: 20 } })
+    await until(() => mirror.status().refused > 2, { what: 'tries' })
+    assert.deepEqual([mirror.status().lacking, mirror.status().state], [1, 'following'])
     refused.clear()
-    await until(() => running.status().lacking === 0, { what: 'what was refused' })
+    await until(() => mirror.status().lacking === 0, { what: 'what was refused' })
     assert.ok(target.docs.has('doc1'))
   })
 

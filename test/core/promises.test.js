@@ -1,3 +1,4 @@
+// raceAbort, which ends the wait for a promise, and Semaphore, which limits concurrent tasks.
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { Semaphore, raceAbort } from '../../core/promises.js'
@@ -13,18 +14,18 @@ describe('raceAbort', () => {
 
   it('rejects with the signal, also one that was aborted before', async () => {
     const stop = new AbortController()
-    const waiting = raceAbort(new Promise(() => {}), stop.signal)
+    const race = raceAbort(new Promise(() => {}), stop.signal)
     stop.abort()
-    await assert.rejects(waiting, { name: 'AbortError' })
+    await assert.rejects(race, { name: 'AbortError' })
     await assert.rejects(raceAbort(new Promise(() => {}), stop.signal), { name: 'AbortError' })
   })
 
   it('hides a later rejection of the promise', async () => {
     const stop = new AbortController()
     let fail
-    const waiting = raceAbort(new Promise((resolve, reject) => { fail = reject }), stop.signal)
+    const race = raceAbort(new Promise((resolve, reject) => { fail = reject }), stop.signal)
     stop.abort()
-    await assert.rejects(waiting, { name: 'AbortError' })
+    await assert.rejects(race, { name: 'AbortError' })
     fail(new Error('nobody listens')) // an unhandled rejection would end the test run
     await new Promise(resolve => setImmediate(resolve))
   })
@@ -33,16 +34,16 @@ describe('raceAbort', () => {
 describe('a semaphore', () => {
   it('never lets more tasks run than it has slots, and keeps their order', async () => {
     const slots = new Semaphore(2)
-    const begun = []
-    let running = 0
+    const startedTasks = []
+    let runningCount = 0
     await Promise.all([0, 1, 2, 3, 4].map(async index => {
       const release = await slots.acquire()
-      begun.push(index)
-      assert.ok(++running <= 2)
+      startedTasks.push(index)
+      assert.ok(++runningCount <= 2)
       await new Promise(resolve => { setImmediate(resolve) })
-      running--
+      runningCount--
       release()
     }))
-    assert.deepEqual(begun, [0, 1, 2, 3, 4])
+    assert.deepEqual(startedTasks, [0, 1, 2, 3, 4])
   })
 })

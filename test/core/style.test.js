@@ -18,8 +18,8 @@ const vectorLayers = [
 const town =
   layerDocument('town', { name: 'The town', format: 'pbf', center: [8.5, 47.4, 12], vector_layers: vectorLayers })
 const faults = style => validateStyleMin(style).map(({ message }) => message)
-const idsOf = ({ layers }, type) => layers.filter(one => one.type === type).map(({ id }) => id)
-const at = (style, id) => style.layers.find(one => one.id === id)
+const idsOf = ({ layers }, type) => layers.filter(layer => layer.type === type).map(({ id }) => id)
+const layerOf = (style, id) => style.layers.find(layer => layer.id === id)
 
 describe('the default style of a layer', () => {
   for (const theme of ['light', 'dark']) {
@@ -39,12 +39,14 @@ describe('the default style of a layer', () => {
   it('draws areas, lines and points of every source layer, each by its geometry', () => {
     const style = defaultStyle(town)
     for (const { id } of vectorLayers) {
-      assert.deepEqual(at(style, `${id}/circle`).filter, ['==', ['geometry-type'], 'Point'])
-      assert.equal(at(style, `${id}/line`)['source-layer'], id)
-      if (id !== 'boundaries') assert.deepEqual(at(style, `${id}/fill`).filter, ['==', ['geometry-type'], 'Polygon'])
+      assert.deepEqual(layerOf(style, `${id}/circle`).filter, ['==', ['geometry-type'], 'Point'])
+      assert.equal(layerOf(style, `${id}/line`)['source-layer'], id)
+      if (id !== 'boundaries') {
+        assert.deepEqual(layerOf(style, `${id}/fill`).filter, ['==', ['geometry-type'], 'Polygon'])
+      }
     }
-    assert.equal(at(style, 'boundaries/fill'), undefined, 'the area of a country would hide the map')
-    assert.deepEqual(at(style, 'boundaries/line').filter, ['!', ['==', ['geometry-type'], 'Point']])
+    assert.equal(layerOf(style, 'boundaries/fill'), undefined, 'the area of a country would hide the map')
+    assert.deepEqual(layerOf(style, 'boundaries/line').filter, ['!', ['==', ['geometry-type'], 'Point']])
   })
 
   it('puts land at the bottom, then water, buildings and roads, and labels above all', () => {
@@ -62,16 +64,16 @@ describe('the default style of a layer', () => {
     const style = defaultStyle(town)
     assert.deepEqual(idsOf(style, 'symbol').sort(),
       ['fires', 'place', 'roads', 'water'].flatMap(id => [`${id}/line-name`, `${id}/name`]))
-    assert.deepEqual(at(style, 'place/name').layout['text-field'],
+    assert.deepEqual(layerOf(style, 'place/name').layout['text-field'],
       ['to-string', ['coalesce', ['get', 'name'], ['get', 'name:en']]])
-    assert.deepEqual(at(style, 'fires/name').layout['text-field'], ['to-string', ['get', 'label']])
+    assert.deepEqual(layerOf(style, 'fires/name').layout['text-field'], ['to-string', ['get', 'label']])
   })
 
   it('gives a name the same colour in every layer, and different colours to different names', () => {
-    const own = Object.fromEntries(coloursOf(town).map(({ id, colour }) => [id, colour]))
+    const colours = Object.fromEntries(coloursOf(town).map(({ id, colour }) => [id, colour]))
     const alone = coloursOf({ layer: 'x', vector_layers: [{ id: 'fires' }] })
-    assert.deepEqual(alone, [{ id: 'fires', colour: own.fires }])
-    assert.equal(new Set(Object.values(own)).size, vectorLayers.length)
+    assert.deepEqual(alone, [{ id: 'fires', colour: colours.fires }])
+    assert.equal(new Set(Object.values(colours)).size, vectorLayers.length)
     const twelve =
       coloursOf({ layer: 'x', vector_layers: Array.from({ length: 12 }, (_, n) => ({ id: `survey ${n}` })) })
     const hues = twelve.map(({ colour }) => Number(/\d+/.exec(colour)?.[0])).sort((a, b) => a - b)
@@ -96,10 +98,10 @@ describe('the default style of a layer', () => {
   })
 
   it('is valid for odd source layers in documents of other programs', () => {
-    const odd = [{ id: 'a' }, { id: 'a' }, { id: '__proto__', fields: { name: '' } }, {
+    const oddLayers = [{ id: 'a' }, { id: 'a' }, { id: '__proto__', fields: { name: '' } }, {
       id: 'toString', fields: 'name'
     }, { id: 'x/line' }, { id: 'x' }, { id: '', fields: {} }, { id: 'n', fields: null }]
-    const style = defaultStyle({ layer: 'town', format: 'pbf', vector_layers: odd })
+    const style = defaultStyle({ layer: 'town', format: 'pbf', vector_layers: oddLayers })
     assert.deepEqual(faults(style), [])
     assert.equal(new Set(style.layers.map(({ id }) => id)).size, style.layers.length)
     assert.deepEqual(idsOf(style, 'symbol'), ['__proto__/line-name', '__proto__/name'])
@@ -133,7 +135,7 @@ const countIn = (...tiles) => {
   const isNew = tiles.map(layers => counter.add(encodeTile(layers)))
   return { isNew, letters: counter.toJSON() }
 }
-/** What the style of one layer of labels is made of. */
+/** The fonts and the attributes of labels with these layouts. */
 const labels = (...layouts) => {
   const { fonts, attributes } = labelsOf({ layers: layouts.map(layout => ({ id: 'a', type: 'symbol', layout })) })
   return [fonts && [...fonts], attributes && [...attributes].sort()]
@@ -161,9 +163,9 @@ describe('the letters of vector tiles', () => {
   it('of more than 500 attributes are counted together and belong to every label', () => {
     const counter = new LetterCounter({ name: [1] })
     assert.equal(counter.add(encodeTile({ a: [point({ name: 'Ł' })] })), false)
-    const many = Object.fromEntries(Array.from({ length: 3000 },
+    const properties = Object.fromEntries(Array.from({ length: 3000 },
       (_, number) => [`name${number}`, number % 2 ? 'Łódź' : 'Αθήνα']))
-    assert.equal(counter.add(encodeTile({ a: [point(many)] })), true)
+    assert.equal(counter.add(encodeTile({ a: [point(properties)] })), true)
     const letters = counter.toJSON()
     assert.ok(Object.keys(letters).length <= 501)
     assert.deepEqual([...rangesOfLabels(letters, new Set(['name2999']))].sort(),

@@ -1,3 +1,4 @@
+// Times, partial times, and durations.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import {
@@ -30,8 +31,8 @@ const periods = {
 
 describe('times', () => {
   it('that are partial name a period', () => {
-    for (const [written, [start, end]] of Object.entries(periods)) {
-      assert.deepEqual([startOf(written), endOf(written)], [start, end], written)
+    for (const [text, [start, end]] of Object.entries(periods)) {
+      assert.deepEqual([startOf(text), endOf(text)], [start, end], text)
     }
   })
 
@@ -86,24 +87,24 @@ describe('times', () => {
 
   it('up to the end of a partial time include all that begin with it, and none later', () => {
     fc.assert(fc.property(seconds, seconds, fc.constantFrom(4, 7, 10, 13, 16, 19), (a, b, length) => {
-      const written = iso(a).slice(0, length)
-      assert.equal(iso(b) <= endOf(written), iso(b) <= written + AFTER, `${iso(b)} as of ${written}`)
-      assert.ok(startOf(written) <= iso(a) && iso(a) <= endOf(written))
+      const text = iso(a).slice(0, length)
+      assert.equal(iso(b) <= endOf(text), iso(b) <= text + AFTER, `${iso(b)} as of ${text}`)
+      assert.ok(startOf(text) <= iso(a) && iso(a) <= endOf(text))
     }))
   })
 
   it('with an offset are converted to UTC', () => {
-    fc.assert(fc.property(seconds, fc.integer({ min: -14 * 60 + 1, max: 14 * 60 - 1 }), (at, offset) => {
+    fc.assert(fc.property(seconds, fc.integer({ min: -14 * 60 + 1, max: 14 * 60 - 1 }), (instant, offset) => {
       const pad = value => String(Math.abs(Math.trunc(value))).padStart(2, '0')
-      const written = iso(at + offset * 60).slice(0, 19) +
+      const text = iso(instant + offset * 60).slice(0, 19) +
         `${offset < 0 ? '-' : '+'}${pad(offset / 60)}:${pad(offset % 60)}`
-      assert.equal(startOf(written), iso(at))
+      assert.equal(startOf(text), iso(instant))
     }))
   })
 
   it('are seconds since 1970 and back', () => {
     assert.equal(toSeconds('1970-01-02T00:00:00Z'), 86400)
-    fc.assert(fc.property(seconds, at => { assert.equal(toSeconds(fromSeconds(at)), at) }))
+    fc.assert(fc.property(seconds, instant => { assert.equal(toSeconds(fromSeconds(instant)), instant) }))
     assert.equal(addSeconds('2024-02-28T23:59:59Z', 1), '2024-02-29T00:00:00Z')
   })
 })
@@ -114,7 +115,7 @@ describe('durations', () => {
       '90s': 90, '15m': 900, '12h': 43200, '7d': 604800, '4w': 2419200,
       '1y': 31536000, '1.5h': 5400, ' 2 d ': 172800, 30: 30, '7D': 604800
     }
-    for (const [text, wanted] of Object.entries(golden)) assert.equal(parseDuration(text), wanted, text)
+    for (const [text, expected] of Object.entries(golden)) assert.equal(parseDuration(text), expected, text)
     assert.equal(parseDuration(60), 60)
     refusesAll(parseDuration,
       ['', 'd', '7x', '-7d', '7d2h', '1e9s', '7 days', 'Infinity', '.5h', null, undefined, NaN, -1], 'BAD_DURATION')
@@ -131,11 +132,11 @@ describe('durations', () => {
 
   it('ignore values of other programs that are not valid times or numbers', () => {
     const stored = '2024-01-01T00:00:00Z'
-    const bad = ['soon', '2024-02-30T00:00:00Z', '2024-01-01', 5, true, null, '']
-    for (const expires of bad) {
+    const badValues = ['soon', '2024-02-30T00:00:00Z', '2024-01-01', 5, true, null, '']
+    for (const expires of badValues) {
       assert.equal(expiryOf({ expires, stored }, { ttl: 60 }), '2024-01-01T00:01:00Z', `${expires}`)
     }
-    for (const wrong of bad) assert.equal(expiryOf({ stored: wrong }, { ttl: 60 }), null, `${wrong}`)
+    for (const value of badValues) assert.equal(expiryOf({ stored: value }, { ttl: 60 }), null, `${value}`)
     for (const ttl of ['60', 0, -1, NaN, Infinity, 1e15, null]) {
       assert.equal(expiryOf({ stored }, { ttl }), null, `${ttl}`)
     }

@@ -1,5 +1,5 @@
-// A store that is written to while it is exported, and an edition that was removed and loaded again, corrected: images
-// of the same size for the same time are other images.
+// Exports of a store while it is written, and of an edition that was removed and loaded again with corrected images of
+// the same size.
 import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
@@ -15,63 +15,64 @@ import { png, square } from '../support/tiles.js'
 
 const SIDE = 30
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']
-const first = (x, y) => x * SIDE + y
-const second = (x, y) => (x + y) % 6 === 0 ? null : (x + y) % 2 ? 5000 + x : first(x, y)
+const firstSeed = (x, y) => x * SIDE + y
+const secondSeed = (x, y) => (x + y) % 6 === 0 ? null : (x + y) % 2 ? 5000 + x : firstSeed(x, y)
 
 const names = Array.from({ length: SIDE * SIDE }, (_, n) => `6/${Math.floor(n / SIDE)}/${n % SIDE}`)
-const shown = seed => new Map(names.flatMap(name => {
+const imagesOf = seed => new Map(names.flatMap(name => {
   const [, x, y] = name.split('/').map(Number)
   return seed(x, y) === null ? [] : [[name, png(seed(x, y))]]
 }))
 
 onEachStore('a store that is written to while it is exported', backend => {
   const folder = useFolder()
-  const at = name => path.join(folder.dir, name)
-  const own = useStore(backend, {
+  const pathOf = name => path.join(folder.dir, name)
+  const fixture = useStore(backend, {
     async fill (store) {
       await store.defineLayer('osm', { format: 'png' })
-      await store.write(square({ layer: 'osm', time: T1, z: 6, side: SIDE, seed: first }))
+      await store.write(square({ layer: 'osm', time: T1, z: 6, side: SIDE, seed: firstSeed }))
       await publishFunctions(store)
     }
   })
 
-  /** Exports; the next edition begins with the first tile of it. */
-  async function exported (target, options = {}) {
+  /** Exports a layer. At its first tile, another program begins to write the next edition. */
+  async function exportWhileWriting (target, options = {}) {
     let edition
     const onProgress = () => {
-      edition ??= own.store.write(square({ layer: 'osm', time: T2, z: 6, side: SIDE, seed: second }), { batch: 50 })
+      edition ??= fixture.store.write(square({ layer: 'osm', time: T2, z: 6, side: SIDE, seed: secondSeed }),
+        { batch: 50 })
     }
-    const summary = await exportLayer(own.store, 'osm', at(target), { ...options, onProgress })
+    const summary = await exportLayer(fixture.store, 'osm', pathOf(target), { ...options, onProgress })
     await edition
-    return { ...summary, found: await contentsOf(at(target), { asked: names }) }
+    return { ...summary, found: await contentsOf(pathOf(target), { asked: names }) }
   }
 
   for (const target of ['out', 'out.mbtiles', 'out.pmtiles']) {
     it(`exports a past time unchanged: ${target}`, async () => {
-      const { missing, found } = await exported(target, { time: '2021' })
+      const { missing, found: contents } = await exportWhileWriting(target, { time: '2021' })
       assert.equal(missing, 0)
-      assertSame(found, shown(first))
+      assertSame(contents, imagesOf(firstSeed))
     })
 
     it(`exports each tile as it was before or after the write: ${target}`, async () => {
-      const { tiles, missing, found } = await exported(target)
-      assert.equal(found.size, tiles)
+      const { tiles, missing, found: contents } = await exportWhileWriting(target)
+      assert.equal(contents.size, tiles)
       assert.equal(tiles + missing, SIDE * SIDE, 'what is gone meanwhile is counted as missing')
-      const [before, after] = [shown(first), shown(second)]
+      const [imagesBefore, imagesAfter] = [imagesOf(firstSeed), imagesOf(secondSeed)]
       for (const name of names) {
-        const bytes = found.get(name)
-        if (!bytes) assert.ok(!after.has(name), `${name} is gone`)
-        else assert.ok([before, after].some(all => all.get(name)?.equals(bytes)), name)
+        const bytes = contents.get(name)
+        if (!bytes) assert.ok(!imagesAfter.has(name), `${name} is gone`)
+        else assert.ok([imagesBefore, imagesAfter].some(images => images.get(name)?.equals(bytes)), name)
       }
     })
   }
 
   it('loses no tile in a folder, and updates the folder in the next export', async () => {
-    await exportLayer(own.store, 'osm', at('out'))
-    const { found } = await exported('out')
-    for (const [name] of shown(second)) assert.ok(found.has(name), name)
-    await exportLayer(own.store, 'osm', at('out'))
-    assertSame(await contentsOf(at('out')), shown(second))
+    await exportLayer(fixture.store, 'osm', pathOf('out'))
+    const { found: contents } = await exportWhileWriting('out')
+    for (const [name] of imagesOf(secondSeed)) assert.ok(contents.has(name), name)
+    await exportLayer(fixture.store, 'osm', pathOf('out'))
+    assertSame(await contentsOf(pathOf('out')), imagesOf(secondSeed))
   })
 }, { timeout: 60000 })
 
@@ -84,7 +85,7 @@ onEachStore('exports of an edition that is corrected', backend => {
     assert.deepEqual((await store.write(tiles(seed))).failures, [])
     await store.putEdition('osm', T2, { title: 'first' })
   }
-  const own = useStore(backend, {
+  const fixture = useStore(backend, {
     once: true,
     async fill (store) {
       await store.defineLayer('osm', { format: 'png' })
@@ -93,24 +94,24 @@ onEachStore('exports of an edition that is corrected', backend => {
     }
   })
   const correct = async seed => {
-    await removeEdition(own.store, 'osm', T2)
-    await load(own.store, seed)
+    await removeEdition(fixture.store, 'osm', T2)
+    await load(fixture.store, seed)
   }
-  /** Tiles that were written, kept and removed. */
+  /** The counts of written, kept and removed tiles. */
   const counts = ({ written, kept, removed }) => [written, kept, removed]
 
   it('a folder gets the new images, with later file times', async () => {
     const out = path.join(folder.dir, 'out')
     const file = path.join(out, '5/1/1.png')
-    await exportLayer(own.store, 'osm', out)
+    await exportLayer(fixture.store, 'osm', out)
     for (const seed of [1000, 2000]) {
-      const { mtimeMs: before } = statSync(file)
+      const { mtimeMs: mtimeBefore } = statSync(file)
       await correct(seed)
-      assert.deepEqual(counts(await exportLayer(own.store, 'osm', out)), [ACROSS ** 2, 0, 0])
+      assert.deepEqual(counts(await exportLayer(fixture.store, 'osm', out)), [ACROSS ** 2, 0, 0])
       assert.ok(readFileSync(file).equals(noiseTile(seed + ACROSS + 1, 1000)))
-      assert.ok(statSync(file).mtimeMs > before)
+      assert.ok(statSync(file).mtimeMs > mtimeBefore)
     }
-    assert.deepEqual(counts(await exportLayer(own.store, 'osm', out)), [0, ACROSS ** 2, 0])
+    assert.deepEqual(counts(await exportLayer(fixture.store, 'osm', out)), [0, ACROSS ** 2, 0])
   })
 
   for (const [name, seed] of Object.entries({ 'out.mbtiles': 3000, 'out.pmtiles': 4000 })) {
@@ -118,10 +119,10 @@ onEachStore('exports of an edition that is corrected', backend => {
       const out = path.join(folder.dir, name)
       const stop = new AbortController()
       const onProgress = ({ written }) => { if (written >= ACROSS) stop.abort() }
-      await assert.rejects(exportLayer(own.store, 'osm', out, { signal: stop.signal, onProgress, concurrency: 1 }),
+      await assert.rejects(exportLayer(fixture.store, 'osm', out, { signal: stop.signal, onProgress, concurrency: 1 }),
         { code: 'ABORTED' })
       await correct(seed)
-      const { written, kept } = await exportLayer(own.store, 'osm', out)
+      const { written, kept } = await exportLayer(fixture.store, 'osm', out)
       assert.deepEqual([written, kept], [ACROSS ** 2, 0])
     })
   }

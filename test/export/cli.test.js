@@ -1,3 +1,4 @@
+// The command `tilecouch export`: its output, and its errors for wrong arguments.
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -10,57 +11,58 @@ import { pattern } from '../support/pattern.js'
 onEachStore('tilecouch export', backend => {
   const folder = useFolder()
   const context = useLayer(backend)
-  const at = name => path.join(folder.dir, name)
-  const go = (...argv) => runCommand(['export', ...argv, '--db', context.url])
+  const pathOf = name => path.join(folder.dir, name)
+  const runExport = (...argv) => runCommand(['export', ...argv, '--db', context.url])
 
   it('prints how many tiles and bytes it wrote, and how many it kept or removed', async () => {
-    const { code, out, err } = await go('osm@2022', at('out.mbtiles'), '-z', '0-3')
+    const { code, out, err } = await runExport('osm@2022', pathOf('out.mbtiles'), '-z', '0-3')
     assert.deepEqual([code, err], [0, ''])
     assert.match(out, pattern(
       /^osm@2022 -> .*out\.mbtiles: \d+ tiles of zoom \d-3 in \d+:\d\d \([\d,]+\/s\)\n/,
       / {2}[\d.]+ kB of tiles: \d+ written\n/,
       / {2}The file has [\d.]+ kB: \d+ different images, each in it once\n$/
     ))
-    const folderRun = await go('osm', at('out'), '--scheme', 'tms')
+    const folderRun = await runExport('osm', pathOf('out'), '--scheme', 'tms')
     assert.match(folderRun.out, /Rows count from the south \(TMS\)/)
-    assertSame(await contentsOf(at('out'), { tms: true }), expected())
-    assert.match((await go('osm', at('out'), '--scheme', 'tms')).out, /: 0 written, \d+ there already\n/)
-    assert.match((await go('osm@2021', at('out'), '--scheme', 'tms')).out, /files? removed/)
+    assertSame(await contentsOf(pathOf('out'), { tms: true }), expected())
+    assert.match((await runExport('osm', pathOf('out'), '--scheme', 'tms')).out, /: 0 written, \d+ there already\n/)
+    assert.match((await runExport('osm@2021', pathOf('out'), '--scheme', 'tms')).out, /files? removed/)
   })
 
   it('prints one object with --json', async () => {
-    const { code, out, err } = await go('osm', at('out.pmtiles'), '--json', '--bbox', '-180,0,0,85')
+    const { code, out, err } = await runExport('osm', pathOf('out.pmtiles'), '--json', '--bbox', '-180,0,0,85')
     assert.deepEqual([code, err], [0, ''])
     const {
       layer, target, format, tiles, written, kept, missing, removed, size, types, seconds, minzoom, maxzoom, bounds
     } = JSON.parse(out)
     assert.deepEqual([layer, target, format, kept, missing, removed, types],
-      ['osm', at('out.pmtiles'), 'pmtiles', 0, 0, 0, { 'image/png': tiles }])
+      ['osm', pathOf('out.pmtiles'), 'pmtiles', 0, 0, 0, { 'image/png': tiles }])
     assert.ok(written === tiles && size > 0 && seconds >= 0 && minzoom >= 0 && maxzoom === 5 && bounds.length === 4)
   })
 
   it('writes a history, and keeps existing files', async () => {
-    const { code, out, err } = await go('osm', at('h-{time}.pmtiles'), '--history')
+    const { code, out, err } = await runExport('osm', pathOf('h-{time}.pmtiles'), '--history')
     assert.equal(code, 0, err)
     assert.match(err, /osm@2022-06-01T12:30:00Z -> .*h-2022-06-01T123000Z\.pmtiles \(2 of 3\)\n/)
     assert.match(out, /^osm: 3 editions in .*\n {2}target +tiles +written +there already +size\n/)
     assert.deepEqual(readdirSync(folder.dir),
       ['h-2021-05-01.pmtiles', 'h-2022-06-01T123000Z.pmtiles', 'h-2023-07-01.pmtiles'])
-    const again = await go('osm', at('h-{time}.pmtiles'), '--history', '--json')
-    assert.deepEqual([JSON.parse(again.out).exports, JSON.parse(again.out).skipped.length, again.err], [[], 3, ''])
+    const secondRun = await runExport('osm', pathOf('h-{time}.pmtiles'), '--history', '--json')
+    assert.deepEqual([JSON.parse(secondRun.out).exports, JSON.parse(secondRun.out).skipped.length, secondRun.err],
+      [[], 3, ''])
   })
 
   it('replaces a file only with --force', async () => {
-    await go('osm', at('out.mbtiles'))
-    const { code, err } = await go('osm@2021', at('out.mbtiles'))
+    await runExport('osm', pathOf('out.mbtiles'))
+    const { code, err } = await runExport('osm@2021', pathOf('out.mbtiles'))
     assert.equal(code, 1)
     assert.match(err, /exists already \[TARGET_EXISTS\]\n.*--force/)
-    assertSame(await contentsOf(at('out.mbtiles')), expected())
-    assert.equal((await go('osm@2021', at('out.mbtiles'), '--force')).code, 0)
-    assertSame(await contentsOf(at('out.mbtiles')), expected('2021'))
+    assertSame(await contentsOf(pathOf('out.mbtiles')), expected())
+    assert.equal((await runExport('osm@2021', pathOf('out.mbtiles'), '--force')).code, 0)
+    assertSame(await contentsOf(pathOf('out.mbtiles')), expected('2021'))
   })
 
-  const bad = {
+  const wrongCalls = {
     'osm out.png': 'TARGET_UNKNOWN',
     'osm out.zip': 'TARGET_UNKNOWN',
     'osm@2024 out.mbtiles --history': 'BAD_OPTION',
@@ -81,12 +83,12 @@ onEachStore('tilecouch export', backend => {
     'osm@2020 out.mbtiles': 'NOTHING_TO_EXPORT',
     'osm@2020 out.pmtiles': 'NOTHING_TO_EXPORT'
   }
-  for (const [line, wanted] of Object.entries(bad)) {
+  for (const [line, expectedCode] of Object.entries(wrongCalls)) {
     it(`refuses: ${line}`, async () => {
-      const [layer, target, ...more] = line.split(' ')
-      const { code, out, err } = await go(layer, at(target), ...more)
+      const [layer, target, ...options] = line.split(' ')
+      const { code, out, err } = await runExport(layer, pathOf(target), ...options)
       assert.equal(code, 1)
-      assert.match(err, new RegExp(`^tilecouch: .*\\[${wanted}\\]\\n`))
+      assert.match(err, new RegExp(`^tilecouch: .*\\[${expectedCode}\\]\\n`))
       if (target.endsWith('.zip')) {
         assert.match(err, /a folder, \.mbtiles or \.pmtiles\. For a zip or tar, export a folder and pack it\.\n$/)
       }

@@ -1,3 +1,4 @@
+// Exports into a folder: which files they write, keep and remove in later runs.
 import assert from 'node:assert/strict'
 import {
   existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync
@@ -21,10 +22,10 @@ onEachStore('an export into a folder', backend => {
 
   it('changes nothing when it is run again, but repairs files that were emptied, touched or deleted', async () => {
     await run()
-    const before = new Map(tilesIn().map(name => [name, statSync(path.join(out(), name)).ino]))
+    const inodes = new Map(tilesIn().map(name => [name, statSync(path.join(out(), name)).ino]))
     const { tiles, written, kept, removed } = await run()
-    assert.deepEqual([tiles, written, kept, removed], [before.size, 0, before.size, 0])
-    for (const [name, inode] of before) assert.equal(statSync(path.join(out(), name)).ino, inode, name)
+    assert.deepEqual([tiles, written, kept, removed], [inodes.size, 0, inodes.size, 0])
+    for (const [name, inode] of inodes) assert.equal(statSync(path.join(out(), name)).ino, inode, name)
     const [cut, touched, lost] = tilesIn()
     writeFileSync(path.join(out(), cut), '')
     utimesSync(path.join(out(), touched), new Date(), new Date())
@@ -34,24 +35,25 @@ onEachStore('an export into a folder', backend => {
   })
 
   it('changes the folder to any other time: writes changed tiles with their times, removes gone ones', async () => {
-    let before = new Map()
+    let previousTiles = new Map()
     for (const time of ['2021', '2022', undefined, EDITIONS[0], '2022', '2021']) {
       const { written, kept, removed } = await run({ time })
       assertSame(await contentsOf(out()), expected(time), `as of ${time}`)
-      const wanted = shownAt(time)
-      const same = [...wanted].filter(([name, tile]) => before.get(name)?.time === tile.time)
-      const over = [...before.keys()].filter(name => !wanted.has(name))
-      assert.deepEqual([kept, written, removed], [same.length, wanted.size - same.length, over.length], `as of ${time}`)
-      for (const [name, tile] of wanted) {
+      const currentTiles = shownAt(time)
+      const unchanged = [...currentTiles].filter(([name, tile]) => previousTiles.get(name)?.time === tile.time)
+      const goneNames = [...previousTiles.keys()].filter(name => !currentTiles.has(name))
+      assert.deepEqual([kept, written, removed],
+        [unchanged.length, currentTiles.size - unchanged.length, goneNames.length], `as of ${time}`)
+      for (const [name, tile] of currentTiles) {
         assert.equal(statSync(path.join(out(), `${name}.png`)).mtimeMs, Date.parse(tile.time), name)
       }
-      before = wanted
+      previousTiles = currentTiles
     }
   }).timeout(60000)
 
   it('keeps files that are not an exported version of a tile', async () => {
     await run({ time: '2021' })
-    // 5/0/0 goes with the second edition: one file there is its old version, the others are somebody's
+    // the second edition makes 5/0/0 gone: one file there is its old version, the other files are foreign
     assert.ok(expected('2021').has('5/0/0') && !expected('2022').has('5/0/0'))
     const foreign = {
       'out/5/0/0.jpg': 'a drawing', 'out/5/0/notes.txt': 'x', 'out/5/0/0.png.bak': 'x',
@@ -63,7 +65,7 @@ onEachStore('an export into a folder', backend => {
     for (const [name, content] of Object.entries(foreign)) {
       assert.deepEqual(readFileSync(path.join(folder.dir, name)), Buffer.from(content), name)
     }
-    // and one that has the place of an old version, but is not it
+    // a file that replaced an old version is kept too
     await run({ time: '2021' })
     writeFileSync(path.join(out(), '5/0/0.png'), 'my own now')
     const { removed } = await run({ time: '2022' })
@@ -107,17 +109,17 @@ onEachStore('an export into a folder', backend => {
   it('refuses a folder with links in place of its own folders and files', async () => {
     const outside = path.join(folder.dir, 'outside')
     const links = { '3': outside, '3/1': outside, '.tilecouch.json': path.join(outside, 'mark.json') }
-    for (const [name, to] of Object.entries(links)) {
+    for (const [name, linkTarget] of Object.entries(links)) {
       for (const isOld of [false, true]) {
         rmSync(out(), { recursive: true, force: true })
         if (isOld) await run()
         folder.write({ 'outside/1/0.png': png(1), 'outside/0.png': png(1) })
         rmSync(path.join(out(), name), { recursive: true, force: true })
         mkdirSync(path.dirname(path.join(out(), name)), { recursive: true })
-        symlinkSync(to, path.join(out(), name))
-        const before = readdirSync(outside, { recursive: true }).sort()
+        symlinkSync(linkTarget, path.join(out(), name))
+        const namesBefore = readdirSync(outside, { recursive: true }).sort()
         await assert.rejects(run({ force: true }), { code: 'TARGET_UNWRITABLE' }, `${name} ${isOld}`)
-        assert.deepEqual(readdirSync(outside, { recursive: true }).sort(), before, `${name} ${isOld}`)
+        assert.deepEqual(readdirSync(outside, { recursive: true }).sort(), namesBefore, `${name} ${isOld}`)
       }
     }
   })

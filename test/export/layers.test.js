@@ -1,4 +1,4 @@
-// Exports of a layer whose past is known tile by tile, in each format: as of any time, of any area, and loaded again.
+// Exports of a layer with a known past, in each format: as of any time, of any area, and loaded again.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -15,7 +15,7 @@ import { publishFunctions } from '../support/published.js'
 
 const TARGETS = ['out', 'out.mbtiles', 'out.pmtiles']
 
-/** What an archive says that it is called. */
+/** The name in the metadata of an export. */
 function titleOf (target) {
   if (target.endsWith('.mbtiles')) return query(target, "SELECT value FROM metadata WHERE name = 'name'")[0].value
   if (target.endsWith('.pmtiles')) return checkArchive(target).metadata.name
@@ -25,8 +25,8 @@ function titleOf (target) {
 onEachStore('an export', backend => {
   const folder = useFolder()
   const context = useLayer(backend)
-  const at = name => path.join(folder.dir, name)
-  const run = (target, options) => exportLayer(context.store, 'osm', at(target), options)
+  const pathOf = name => path.join(folder.dir, name)
+  const run = (target, options) => exportLayer(context.store, 'osm', pathOf(target), options)
 
   async function loadInto (store, target, { scheme = undefined, ...options } = {}) {
     const source = await openSource(target, { scheme })
@@ -42,19 +42,19 @@ onEachStore('an export', backend => {
     it(`has the right tiles of every time: ${target}`, async () => {
       for (const [index, time] of MOMENTS.entries()) {
         const name = `${index}${target}`
-        const wanted = expected(time)
+        const expectedTiles = expected(time)
         const summary = await run(name, { time })
-        assertSame(await contentsOf(at(name)), wanted, `${target} as of ${time}`)
-        assert.equal(titleOf(at(name)), time ? `Streets, ${time.slice(0, 10)}` : 'Streets')
+        assertSame(await contentsOf(pathOf(name)), expectedTiles, `${target} as of ${time}`)
+        assert.equal(titleOf(pathOf(name)), time ? `Streets, ${time.slice(0, 10)}` : 'Streets')
         assert.deepEqual([summary.tiles, summary.written, summary.kept, summary.missing],
-          [wanted.size, wanted.size, 0, 0])
-        assert.equal(summary.bytes, [...wanted.values()].reduce((sum, bytes) => sum + bytes.length, 0))
-        assert.deepEqual(summary.types, { 'image/png': wanted.size })
+          [expectedTiles.size, expectedTiles.size, 0, 0])
+        assert.equal(summary.bytes, [...expectedTiles.values()].reduce((sum, bytes) => sum + bytes.length, 0))
+        assert.deepEqual(summary.types, { 'image/png': expectedTiles.size })
       }
     })
 
     it(`of every edition is loaded again to a layer with the same history: ${target}`, async () => {
-      const summary = await exportHistory(context.store, 'osm', at(target))
+      const summary = await exportHistory(context.store, 'osm', pathOf(target))
       assert.deepEqual(summary.exports.map(({ time }) => time), EDITIONS)
       await withStore(backend, async copy => {
         for (const [index, { target: name }] of summary.exports.entries()) {
@@ -62,14 +62,14 @@ onEachStore('an export', backend => {
         }
         await publishFunctions(copy)
         for (const time of EDITIONS) {
-          const found = new Map()
+          const tilesByName = new Map()
           for await (const tile of copy.fetch(copy.list('osm', { time }))) {
-            found.set(`${tile.z}/${tile.x}/${tile.y}`, tile)
+            tilesByName.set(`${tile.z}/${tile.x}/${tile.y}`, tile)
           }
-          assertSame(new Map([...found].map(([key, { bytes }]) => [key, bytes])),
+          assertSame(new Map([...tilesByName].map(([key, { bytes }]) => [key, bytes])),
             expected(time), `the copy as of ${time}`)
           for (const [key, { time: since }] of shownAt(time)) {
-            assert.equal(found.get(key).time, since, `${key} as of ${time}`)
+            assert.equal(tilesByName.get(key).time, since, `${key} as of ${time}`)
           }
         }
         const { name, attribution, format, tileSize, encoding } = await copy.layer('osm')
@@ -81,9 +81,9 @@ onEachStore('an export', backend => {
 
   it('is loaded again correctly when rows count from the south in both', async () => {
     await run('tms', { scheme: 'tms' })
-    assertSame(await contentsOf(at('tms'), { tms: true }), expected())
+    assertSame(await contentsOf(pathOf('tms'), { tms: true }), expected())
     await withStore(backend, async copy => {
-      await loadInto(copy, at('tms'), { scheme: 'tms' })
+      await loadInto(copy, pathOf('tms'), { scheme: 'tms' })
       assert.deepEqual((await copy.head('osm', 3, 0, 1)).bytes, expected().get('3/0/1'))
     })
   })
@@ -95,20 +95,20 @@ onEachStore('an export', backend => {
     'a polygon': { polygon: triangle },
     'a box and a polygon': { bbox: '-180,0,-120,85', polygon: triangle }
   }
-  for (const [what, given] of Object.entries(areas)) {
-    it(`holds the tiles that touch ${what}, at a past time and now`, async () => {
-      const area = parseArea(given)
+  for (const [areaName, areaOptions] of Object.entries(areas)) {
+    it(`holds the tiles that touch ${areaName}, at a past time and now`, async () => {
+      const area = parseArea(areaOptions)
       for (const [index, time] of ['2021', undefined].entries()) {
         for (const zooms of [undefined, { min: 2, max: 3 }]) {
-          const wanted = new Map([...expected(time)].filter(([name]) => {
+          const expectedTiles = new Map([...expected(time)].filter(([name]) => {
             const [z, x, y] = name.split('/').map(Number)
             return area.has(z, x, y) && (!zooms || (z >= zooms.min && z <= zooms.max))
           }))
-          assert.ok(wanted.size > 3 && wanted.size < expected(time).size)
+          assert.ok(expectedTiles.size > 3 && expectedTiles.size < expected(time).size)
           for (const target of TARGETS) {
             const name = `${index}${zooms ? 'zoom' : ''}${target}`
             await run(name, { time, area, zooms })
-            assertSame(await contentsOf(at(name)), wanted, name)
+            assertSame(await contentsOf(pathOf(name)), expectedTiles, name)
           }
         }
       }
@@ -118,25 +118,25 @@ onEachStore('an export', backend => {
   it('leaves no files beside the requested targets', async () => {
     for (const target of TARGETS) await run(target)
     assert.deepEqual(readdirSync(folder.dir).sort(), [...TARGETS].sort())
-    assert.deepEqual(readdirSync(at('out')).sort(), ['.tilecouch.json', '1', '2', '3', '5', 'metadata.json'])
-    assert.ok(!existsSync(at('out.part-lock')))
+    assert.deepEqual(readdirSync(pathOf('out')).sort(), ['.tilecouch.json', '1', '2', '3', '5', 'metadata.json'])
+    assert.ok(!existsSync(pathOf('out.part-lock')))
   })
 
   it('creates no target when there is nothing to export', async () => {
-    const nothing = [
+    const emptySelections = [
       { zooms: { min: 4, max: 4 } }, { zooms: { min: 20, max: 30 } }, { time: '2020' },
       { time: '1999-12-31T23:59:59Z' }, { area: parseArea({ bbox: '120,-80,121,-79' }), zooms: { min: 5, max: 5 } }
     ]
     for (const target of TARGETS) {
-      for (const options of nothing) {
+      for (const options of emptySelections) {
         await assert.rejects(run(target, options), { code: 'NOTHING_TO_EXPORT' }, JSON.stringify(options))
       }
-      await assert.rejects(exportLayer(context.store, 'nowhere', at(target)), { code: 'LAYER_NOT_FOUND' })
-      await assert.rejects(exportLayer(context.store, 'No Layer', at(target)), { code: 'BAD_LAYER' })
+      await assert.rejects(exportLayer(context.store, 'nowhere', pathOf(target)), { code: 'LAYER_NOT_FOUND' })
+      await assert.rejects(exportLayer(context.store, 'No Layer', pathOf(target)), { code: 'BAD_LAYER' })
       await assert.rejects(run(target, { time: 'soon' }), { code: 'BAD_TIME' })
     }
     assert.deepEqual(readdirSync(folder.dir), [])
-    await assert.rejects(exportHistory(context.store, 'osm', at('h.mbtiles'), { zooms: { min: 4, max: 4 } }),
+    await assert.rejects(exportHistory(context.store, 'osm', pathOf('h.mbtiles'), { zooms: { min: 4, max: 4 } }),
       { code: 'NOTHING_TO_EXPORT' })
     assert.deepEqual(readdirSync(folder.dir), [])
   })
@@ -146,18 +146,18 @@ onEachStore('an export', backend => {
     const summary = await run('out.mbtiles', { time: '2021', area, zooms: { min: 2, max: 3 } })
     assert.deepEqual([summary.minzoom, summary.maxzoom, summary.tiles], [2, 3, 2])
     assert.deepEqual(summary.bounds.map(Math.round), [-180, 67, -135, 79])
-    const seen = []
-    await run('b.mbtiles', { onProgress: progress => seen.push(progress) })
-    assert.equal(seen.length, expected().size)
-    assert.deepEqual(seen.map(({ tiles }) => tiles), seen.map((_, index) => index + 1))
-    for (const { total } of seen) assert.ok(total === undefined || total === expected().size)
+    const progressReports = []
+    await run('b.mbtiles', { onProgress: progress => progressReports.push(progress) })
+    assert.equal(progressReports.length, expected().size)
+    assert.deepEqual(progressReports.map(({ tiles }) => tiles), progressReports.map((_, index) => index + 1))
+    for (const { total } of progressReports) assert.ok(total === undefined || total === expected().size)
   })
 
   it('creates no target for an edition without tiles in the area', async () => {
     const { exports, empty } = await exportHistory(context.store,
-      'osm', at('h.mbtiles'), { area: parseArea({ bbox: '-1,-1,1,1' }), zooms: { min: 0, max: 0 } })
+      'osm', pathOf('h.mbtiles'), { area: parseArea({ bbox: '-1,-1,1,1' }), zooms: { min: 0, max: 0 } })
     assert.deepEqual([exports.map(({ time }) => time), empty], [[EDITIONS[0]], EDITIONS.slice(1)])
-    await assert.rejects(exportHistory(context.store, 'osm', at('none.mbtiles'), { zooms: { min: 4, max: 4 } }),
+    await assert.rejects(exportHistory(context.store, 'osm', pathOf('none.mbtiles'), { zooms: { min: 4, max: 4 } }),
       { code: 'NOTHING_TO_EXPORT' })
     assert.deepEqual(readdirSync(folder.dir), ['h@2021-05-01.mbtiles'])
   })
@@ -167,9 +167,9 @@ onEachStore('an export', backend => {
     await store.write([{ layer: 'bare', z: 0, x: 0, y: 0, time: EDITIONS[0], bytes: png(1) }])
     await store.putEdition('bare', EDITIONS[1], { started: EDITIONS[1] })
     await publishFunctions(store)
-    await assert.rejects(exportHistory(store, 'bare', at('h.mbtiles')),
+    await assert.rejects(exportHistory(store, 'bare', pathOf('h.mbtiles')),
       { code: 'NOTHING_TO_EXPORT', message: /no finished editions/ })
-    await exportLayer(store, 'bare', at('one.mbtiles'))
+    await exportLayer(store, 'bare', pathOf('one.mbtiles'))
   }))
 
   it('counts tiles that are deleted while it reads as missing, and continues', () => withStore(backend, async store => {
@@ -183,20 +183,21 @@ onEachStore('an export', backend => {
     for (const id of ['osm:10:1:98', 'osm:10:1:99']) {
       await store.couch.update(id, ({ _id, _rev }) => ({ _id, _rev, _deleted: true }))
     }
-    store.list = async function * () { yield * listed } // as it was a moment ago
-    const { tiles, missing, written } = await exportLayer(store, 'osm', at('out.mbtiles'))
+    store.list = async function * () { yield * listed } // the list before the deletions
+    const { tiles, missing, written } = await exportLayer(store, 'osm', pathOf('out.mbtiles'))
     assert.deepEqual([tiles, written, missing], [598, 598, 2])
-    assert.equal((await contentsOf(at('out.mbtiles'))).size, 598)
+    assert.equal((await contentsOf(pathOf('out.mbtiles'))).size, 598)
   }))
 
   it('refuses a layer whose upstream forbids it, unless there is permission', async () => {
     const forbidden = { url: 'https://tile.openstreetmap.org/{z}/{x}/{y}.png' }
     await context.store.defineLayer('osm', { upstream: forbidden })
     try {
-      for (const action of [() => run('out.mbtiles'), () => exportHistory(context.store, 'osm', at('out.mbtiles'))]) {
+      for (const action of [() => run('out.mbtiles'),
+        () => exportHistory(context.store, 'osm', pathOf('out.mbtiles'))]) {
         await assert.rejects(action(), { code: 'EXPORT_FORBIDDEN', message: /tile\.openstreetmap\.org/ })
       }
-      assert.ok(!existsSync(at('out.mbtiles')))
+      assert.ok(!existsSync(pathOf('out.mbtiles')))
       await run('out.mbtiles', { permission: true })
       await context.store.defineLayer('osm', { upstream: { url: 'https://tiles.example.org/{z}/{x}/{y}.png' } })
       await run('b.mbtiles')
@@ -213,12 +214,12 @@ describe('the name of a target of a history', () => {
   it('has the time in the place of {time}, or before the extension', () => {
     const day = '2024-03-01T00:00:00Z'
     const hour = '2024-03-01T12:15:00Z'
-    for (const [target, time, wanted] of [
+    for (const [target, time, expectedName] of [
       ['osm.mbtiles', day, 'osm@2024-03-01.mbtiles'], ['osm.mbtiles', hour, 'osm@2024-03-01T121500Z.mbtiles'],
       ['osm', day, 'osm@2024-03-01'], ['a/b/osm/', day, 'a/b/osm@2024-03-01'],
       ['a.b/osm', day, 'a.b/osm@2024-03-01'], ['v1.2', day, 'v1.2@2024-03-01'],
       ['{time}', day, '2024-03-01'], ['{time}/osm.mbtiles', hour, '2024-03-01T121500Z/osm.mbtiles'],
       ['x-{time}/{time}.pmtiles', day, 'x-2024-03-01/2024-03-01.pmtiles']
-    ]) assert.equal(targetAt(target, time), wanted)
+    ]) assert.equal(targetAt(target, time), expectedName)
   })
 })

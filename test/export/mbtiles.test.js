@@ -1,3 +1,4 @@
+// The MBTiles files of exports: their tables, metadata and hash, and how an unfinished file is resumed.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import {
@@ -16,8 +17,8 @@ const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-06-01T12:00:00Z']
 const doc =
   { layer: 'osm', name: 'Streets', format: 'png', attribution: '© nobody', description: 'd', version: '7', ttl: 3600 }
 const digestOf = bytes => `md5-${createHash('md5').update(bytes).digest('base64')}`
-const tile = (z, x, y, bytes, more = {}) =>
-  ({ z, x, y, time: T1, type: 'image/png', bytes, digest: digestOf(bytes), size: bytes.length, ...more })
+const tile = (z, x, y, bytes, fields = {}) =>
+  ({ z, x, y, time: T1, type: 'image/png', bytes, digest: digestOf(bytes), size: bytes.length, ...fields })
 
 describe('an MBTiles file that is written', () => {
   const folder = useFolder()
@@ -32,14 +33,14 @@ describe('an MBTiles file that is written', () => {
 
   async function write (tiles, options) {
     const target = await open(options)
-    for (const one of tiles) if (!target.resumed || !await target.has(one)) await target.add(one)
+    for (const version of tiles) if (!target.resumed || !await target.has(version)) await target.add(version)
     return { ...await target.finish(), facts: target.facts }
   }
 
-  /** Written so far, and killed: what SIGKILL leaves is what was committed. */
-  async function leave (tiles, options) {
+  /** Writes tiles and stops, which leaves the same unfinished file as SIGKILL: the committed tiles. */
+  async function writePart (tiles, options) {
     const target = await open(options)
-    for (const one of tiles) await target.add(one)
+    for (const version of tiles) await target.add(version)
     await target.stop()
   }
 
@@ -77,9 +78,9 @@ describe('an MBTiles file that is written', () => {
 
   it('has the description of the layer, zooms, bounds and time in its metadata', async () => {
     await write([tile(0, 0, 0, png(1)), tile(2, 0, 1, png(2)), tile(2, 1, 1, png(3), { time: T2 })])
-    const { bounds, center, agg_tiles_hash: hash, ...rest } = metadata()
+    const { bounds, center, agg_tiles_hash: hash, ...otherValues } = metadata()
     assert.match(hash, /^[0-9A-F]{32}$/)
-    assert.deepEqual(rest, {
+    assert.deepEqual(otherValues, {
       name: 'Streets', format: 'png', type: 'baselayer', minzoom: '0',
       maxzoom: '2', attribution: '© nobody', description: 'd', version: '7', 'tilecouch:time': T2
     })
@@ -87,12 +88,12 @@ describe('an MBTiles file that is written', () => {
     assert.deepEqual(center.split(',').map(value => +(+value).toFixed(4)), [-90, 33.2566, 2])
     await write([tile(0, 0, 0, png(1))],
       { force: true, doc: { ...doc, bounds: [1, 2, 3, 4], center: [2, 3, 0] }, time: T2 })
-    const said = metadata()
-    assert.deepEqual([said.bounds, said.center, said['tilecouch:time']], ['1,2,3,4', '2,3,0', T2])
+    const givenValues = metadata()
+    assert.deepEqual([givenValues.bounds, givenValues.center, givenValues['tilecouch:time']], ['1,2,3,4', '2,3,0', T2])
   })
 
   it('has the same agg_tiles_hash as martin for the same tiles', async () => {
-    // a file of its tests, and what its tool makes of it
+    // the tiles of a file of martin's tests, and the hash that its tool computes
     const texts = ['3/6/7 root', '5/0/0 same', '5/0/1 ', '5/1/1 edit-v1', '5/1/2 ', '5/1/3 non-empty',
       '5/2/2 remove', '5/2/3 ', '6/0/3 same', '6/0/5 1-keep-1-rm', '6/1/4 edit-v1', '6/2/6 1-keep-1-rm']
     const tiles = texts.map(text => {
@@ -104,9 +105,9 @@ describe('an MBTiles file that is written', () => {
       assert.equal(metadata().agg_tiles_hash, '9ED9178D7025276336C783C2B54D6258')
     }
     await write(Array.from({ length: 250 }, (_, y) => tile(8, 0, y, png(y))), { force: true })
-    const whole = createHash('md5')
-    for (let row = 6; row < 256; row++) whole.update(`80${row}`).update(png(255 - row))
-    assert.equal(metadata().agg_tiles_hash, whole.digest('hex').toUpperCase(), 'over several pages')
+    const wholeHash = createHash('md5')
+    for (let row = 6; row < 256; row++) wholeHash.update(`80${row}`).update(png(255 - row))
+    assert.equal(metadata().agg_tiles_hash, wholeHash.digest('hex').toUpperCase(), 'over several pages')
   })
 
   it('keeps vector tiles gzipped, with a description of their layers', async () => {
@@ -114,8 +115,8 @@ describe('an MBTiles file that is written', () => {
     const layers = [{ id: 'water', fields: { name: 'String' } }]
     await write([tile(1, 0, 0, bytes, { type: 'application/vnd.mapbox-vector-tile' })],
       { doc: { layer: 'osm', vector_layers: layers } })
-    const said = metadata()
-    assert.deepEqual([said.format, JSON.parse(said.json), said.name], ['pbf', { vector_layers: layers }, 'osm'])
+    const values = metadata()
+    assert.deepEqual([values.format, JSON.parse(values.json), values.name], ['pbf', { vector_layers: layers }, 'osm'])
     assert.deepEqual((await contentsOf(file())).get('1/0/0'), bytes)
   })
 
@@ -139,24 +140,24 @@ describe('an MBTiles file that is written', () => {
 
     it(`is resumed${kind} with the same versions, and has only the tiles that were added again`, async () => {
       const [first, old, extra] = [tile(1, 0, 0, png(1)), tile(1, 0, 1, png(2)), tile(1, 1, 0, png(3))]
-      await leave([first, old, extra], { cache })
+      await writePart([first, old, extra], { cache })
       assert.deepEqual(readdirSync(folder.dir).filter(name => !name.endsWith('journal')), ['a.mbtiles.part'])
       const target = await open({ cache })
       assert.equal(target.resumed, true)
       const changed = tile(1, 0, 1, png(9), { time: T2 })
-      const asked = [first, changed, tile(1, 1, 1, png(1))]
-      assert.deepEqual(await Promise.all(asked.map(one => target.has(one))), [true, false, false])
+      const candidates = [first, changed, tile(1, 1, 1, png(1))]
+      assert.deepEqual(await Promise.all(candidates.map(candidate => target.has(candidate))), [true, false, false])
       await target.add(changed)
       await target.finish()
       assert.deepEqual(await contentsOf(file()), new Map([['1/0/0', png(1)], ['1/0/1', png(9)]]))
       assert.equal(target.facts.tiles, 2)
       if (!cache) assert.equal(query(file(), 'SELECT count(*) AS n FROM images')[0].n, 2, 'no other image is left')
       assert.deepEqual(readdirSync(folder.dir), ['a.mbtiles'])
-      // without calls of has()
-      await leave([tile(1, 0, 0, png(1))], { cache, force: true })
-      const again = await open({ cache, force: true })
-      await again.add(tile(1, 0, 0, png(1)))
-      await again.finish()
+      // resumed without calls of has()
+      await writePart([tile(1, 0, 0, png(1))], { cache, force: true })
+      const resumedTarget = await open({ cache, force: true })
+      await resumedTarget.add(tile(1, 0, 0, png(1)))
+      await resumedTarget.finish()
       assert.deepEqual(await contentsOf(file()), new Map([['1/0/0', png(1)]]))
     })
   }
@@ -168,8 +169,8 @@ describe('an MBTiles file that is written', () => {
     db.exec(sql)
     db.close()
   }
-  // what the unfinished file was opened with, what happens to it, and what it is opened with then
-  for (const [what, first, damage, second] of [
+  // options of the unfinished file, damage to it, and options of the next export
+  for (const [condition, firstOptions, damage, secondOptions] of [
     ['is of another export', { run: 'a' }, () => {}, { run: 'b' }],
     ['is of a cache', { cache: true }, () => {}],
     ['is of no cache', {}, () => {}, { cache: true }],
@@ -185,10 +186,10 @@ describe('an MBTiles file that is written', () => {
       symlinkSync(file('elsewhere'), part())
     }]
   ]) {
-    it(`is begun again when the unfinished file ${what}`, async () => {
-      await leave([tile(1, 0, 0, png(1))], first)
+    it(`is begun again when the unfinished file ${condition}`, async () => {
+      await writePart([tile(1, 0, 0, png(1))], firstOptions)
       damage()
-      const target = await open(second)
+      const target = await open(secondOptions)
       assert.equal(Boolean(target.resumed), false)
       await target.add(tile(1, 1, 1, png(3)))
       await target.finish()

@@ -1,5 +1,4 @@
-// A million tiles must not need more memory than thousands: with stores that only make tiles up, so that the tests are
-// about targets and comparisons alone.
+// The memory of exports and diffs does not grow with the number of tiles. The stores are fakes that generate tiles.
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import path from 'node:path'
@@ -13,7 +12,7 @@ import { png } from '../support/tiles.js'
 const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 const COLUMNS = 500
 
-/** A layer of so many tiles, all different. */
+/** A fake store with a layer of `count` different tiles. */
 function storeOf (count) {
   const tiles = async function * () {
     for (let n = 0; n < count; n++) {
@@ -30,7 +29,7 @@ function storeOf (count) {
     count: async () => ({ tiles: count }),
     async * fetch (listed) {
       for await (const tile of listed) {
-        // behind the end of the image anything may stand
+        // bytes after the end of an image are allowed, and make it different
         const bytes = Buffer.concat([png(tile.y), Buffer.from(tile.id)])
         yield { ...tile, bytes, type: 'image/png', digest: digestOf(bytes), stored: T1 }
       }
@@ -62,8 +61,8 @@ describe('the memory of an export', () => {
 })
 
 /**
- * Layers of which every fourth tile is another version of the same size later, half of those with the same bytes; some
- * go.
+ * A fake store. At T2 every fourth tile has a new version of the same size. Half of these have the same bytes, and some
+ * tiles are gone.
  */
 function storeOfLayers () {
   const version = (layer, z, x, y, time, current, gone = false) => (
@@ -91,8 +90,8 @@ function storeOfLayers () {
     },
     async * list (layer, { time }) {
       for await (const { versions } of store.listTiles(layer)) {
-        const shown = asOf(versions, time)
-        if (!shown.gone) yield shown
+        const visible = asOf(versions, time)
+        if (!visible.gone) yield visible
       }
     },
     async versionsById (ids) {
@@ -111,8 +110,8 @@ function storeOfLayers () {
 describe('the memory of a diff', () => {
   const folder = useFolder()
 
-  for (const [what, to] of Object.entries({ 'two times': 'map@2024', 'two layers': 'other' })) {
-    it(`does not grow with the tiles of ${what}`, async () => {
+  for (const [comparisonName, to] of Object.entries({ 'two times': 'map@2024', 'two layers': 'other' })) {
+    it(`does not grow with the tiles of ${comparisonName}`, async () => {
       const store = storeOfLayers()
       const list = await ListReport.open(path.join(folder.dir, 'l.jsonl'), process.stdout)
       const polygons = await GeoJsonReport.open(path.join(folder.dir, 'g.geojson'), { name: 'x', everyZoom: true })

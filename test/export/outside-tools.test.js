@@ -1,4 +1,4 @@
-// What others make of our exports: the official Python packages pmtiles and mbutil, and GDAL.
+// Other programs read our exports: the official Python packages pmtiles and mbutil, and GDAL.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -18,18 +18,18 @@ import { pyramid, tile, write } from './pmtiles-writing.js'
 const run = promisify(execFile)
 const python = tilesPython()
 
-/** A command that lies beside the Python. */
+/** Runs a command from the folder of Python. */
 const command = (name, ...args) => run(python, [path.join(path.dirname(python), name), ...args], { maxBuffer: 64e6 })
 
 const hash = bytes => createHash('sha256').update(bytes).digest('hex')
 const hashes = tiles => new Map([...tiles].map(([name, bytes]) => [name, hash(bytes)]))
 
-function assertSame (found, wanted) {
-  assert.deepEqual([...found].sort(), [...wanted].sort())
-  assert.ok(found.size > 0)
+function assertSame (actual, reference) {
+  assert.deepEqual([...actual].sort(), [...reference].sort())
+  assert.ok(actual.size > 0)
 }
 
-// every tile as the official reader walks an archive, and a few as it looks them up
+// prints every tile of an archive, and checks a few with the look-up of the official reader
 const READ_ALL = `
 import sys, json, hashlib
 from pmtiles.reader import Reader, MmapSource, all_tiles
@@ -44,11 +44,11 @@ with open(sys.argv[1], 'rb') as file:
 
 async function readWithPython (file) {
   const { stdout } = await run(python, ['-c', READ_ALL, file], { maxBuffer: 64e6 })
-  const { tiles, ...rest } = JSON.parse(stdout)
-  return { tiles: new Map(Object.entries(tiles)), ...rest }
+  const { tiles, ...info } = JSON.parse(stdout)
+  return { tiles: new Map(Object.entries(tiles)), ...info }
 }
 
-/** As our own sources read it. */
+/** The hashes of all tiles, read by our own source. */
 async function readSource (file, options) {
   const source = await openSource(file, options)
   try {
@@ -73,12 +73,12 @@ onEachStore('the official Python tools', backend => {
   before(function () { if (!python) skip(this, 'TILES_PYTHON names no Python with pmtiles and mbutil') })
   const layer = useLayer(backend)
   const folder = useFolder()
-  const at = name => path.join(folder.dir, name)
+  const pathOf = name => path.join(folder.dir, name)
 
   for (const time of ['2022', undefined]) {
     it(`read PMTiles of ${time ?? 'now'}`, async () => {
-      const summary = await exportLayer(layer.store, 'osm', at('osm.pmtiles'), { time })
-      const { tiles, header, metadata } = await readWithPython(at('osm.pmtiles'))
+      const summary = await exportLayer(layer.store, 'osm', pathOf('osm.pmtiles'), { time })
+      const { tiles, header, metadata } = await readWithPython(pathOf('osm.pmtiles'))
       assertSame(tiles, hashes(expected(time)))
       assert.deepEqual([header.addressed_tiles_count, header.tile_contents_count], [summary.tiles, summary.distinct])
       const zooms = [...expected(time).keys()].map(name => parseInt(name))
@@ -89,39 +89,40 @@ onEachStore('the official Python tools', backend => {
   }
 
   it('show and convert PMTiles to MBTiles and back, and make PMTiles of our MBTiles and of our folder', async () => {
-    await exportLayer(layer.store, 'osm', at('osm.pmtiles'), {})
-    await command('pmtiles-convert', at('osm.pmtiles'), at('theirs.mbtiles'))
-    assertSame(await readSource(at('theirs.mbtiles')), hashes(expected()))
-    await command('pmtiles-convert', at('theirs.mbtiles'), at('theirs.pmtiles'))
-    assertSame(await readSource(at('theirs.pmtiles')), hashes(expected()))
-    await exportLayer(layer.store, 'osm', at('osm.mbtiles'), {})
-    await command('pmtiles-convert', at('osm.mbtiles'), at('ours.pmtiles'))
-    assertSame(await readSource(at('ours.pmtiles')), hashes(expected()))
-    assertSame((await readWithPython(at('ours.pmtiles'))).tiles, hashes(expected()))
-    await exportLayer(layer.store, 'osm', at('ours'), {})
-    await command('pmtiles-convert', '--format=png', '--maxzoom=auto', at('ours'), at('folder.pmtiles'))
-    assertSame(await readSource(at('folder.pmtiles')), hashes(expected()))
-    const { stdout } = await command('pmtiles-show', at('osm.pmtiles'))
+    await exportLayer(layer.store, 'osm', pathOf('osm.pmtiles'), {})
+    await command('pmtiles-convert', pathOf('osm.pmtiles'), pathOf('theirs.mbtiles'))
+    assertSame(await readSource(pathOf('theirs.mbtiles')), hashes(expected()))
+    await command('pmtiles-convert', pathOf('theirs.mbtiles'), pathOf('theirs.pmtiles'))
+    assertSame(await readSource(pathOf('theirs.pmtiles')), hashes(expected()))
+    await exportLayer(layer.store, 'osm', pathOf('osm.mbtiles'), {})
+    await command('pmtiles-convert', pathOf('osm.mbtiles'), pathOf('ours.pmtiles'))
+    assertSame(await readSource(pathOf('ours.pmtiles')), hashes(expected()))
+    assertSame((await readWithPython(pathOf('ours.pmtiles'))).tiles, hashes(expected()))
+    await exportLayer(layer.store, 'osm', pathOf('ours'), {})
+    await command('pmtiles-convert', '--format=png', '--maxzoom=auto', pathOf('ours'), pathOf('folder.pmtiles'))
+    assertSame(await readSource(pathOf('folder.pmtiles')), hashes(expected()))
+    const { stdout } = await command('pmtiles-show', pathOf('osm.pmtiles'))
     assert.match(stdout, /'clustered': True/)
     assert.match(stdout, /© nobody/)
   })
 
   for (const scheme of ['xyz', 'tms']) {
     it(`convert our MBTiles to a folder, and our folder to MBTiles (${scheme})`, async () => {
-      await exportLayer(layer.store, 'osm', at('osm.mbtiles'), {})
-      await command('mb-util', '--silent', `--scheme=${scheme}`, at('osm.mbtiles'), at('theirs'))
-      await exportLayer(layer.store, 'osm', at('ours'), { scheme })
-      assertSame(readFolder(at('theirs')), readFolder(at('ours')))
-      assertSame(await readSource(at('theirs'), { scheme }), hashes(expected()))
-      const metadata = name => JSON.parse(readFileSync(at(`${name}/metadata.json`), 'utf8'))
-      const { agg_tiles_hash: own, ...said } = metadata('theirs')
-      const { scheme: _, ...ours } = metadata('ours')
-      assert.ok(own)
-      // mbutil makes texts of all
-      assert.deepEqual(said, Object.fromEntries(Object.entries(ours).map(([name, value]) => [name, String(value)])))
+      await exportLayer(layer.store, 'osm', pathOf('osm.mbtiles'), {})
+      await command('mb-util', '--silent', `--scheme=${scheme}`, pathOf('osm.mbtiles'), pathOf('theirs'))
+      await exportLayer(layer.store, 'osm', pathOf('ours'), { scheme })
+      assertSame(readFolder(pathOf('theirs')), readFolder(pathOf('ours')))
+      assertSame(await readSource(pathOf('theirs'), { scheme }), hashes(expected()))
+      const metadata = name => JSON.parse(readFileSync(pathOf(`${name}/metadata.json`), 'utf8'))
+      const { agg_tiles_hash: tilesHash, ...converted } = metadata('theirs')
+      const { scheme: _, ...ourMetadata } = metadata('ours')
+      assert.ok(tilesHash)
+      // mbutil converts all values to text
+      assert.deepEqual(converted,
+        Object.fromEntries(Object.entries(ourMetadata).map(([name, value]) => [name, String(value)])))
 
-      await command('mb-util', '--silent', `--scheme=${scheme}`, at('ours'), at('theirs.mbtiles'))
-      assertSame(await readSource(at('theirs.mbtiles')), hashes(expected()))
+      await command('mb-util', '--silent', `--scheme=${scheme}`, pathOf('ours'), pathOf('theirs.mbtiles'))
+      assertSame(await readSource(pathOf('theirs.mbtiles')), hashes(expected()))
     })
   }
 })
@@ -133,9 +134,9 @@ describe('the official Python reader', () => {
   it('reads leaves, runs, and equal tiles that are stored once', async () => {
     const tiles = pyramid([0, 7], (z, x, y) => y < 10 ? 7 : (x * 7919 ^ y * 104729 ^ x * y) % 997)
     const { file } = await write(folder.dir, tiles)
-    const { tiles: found, header } = await readWithPython(file)
+    const { tiles: readTiles, header } = await readWithPython(file)
     assert.ok(header.leaf_directory_length > 0)
-    assertSame(found, hashes(tiles.map(({ z, x, y, bytes }) => [`${z}/${x}/${y}`, bytes])))
+    assertSame(readTiles, hashes(tiles.map(({ z, x, y, bytes }) => [`${z}/${x}/${y}`, bytes])))
   })
 
   it('finds the last tiles of the deepest zoom', async () => {
@@ -147,7 +148,7 @@ describe('the official Python reader', () => {
   })
 })
 
-// as Esri writes it
+// as Esri writes this projection
 const WEB_MERCATOR = 'PROJCS["WGS_1984_Web_Mercator_Auxiliary_Sphere",GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",' +
   'SPHEROID["WGS_1984",6378137.0,298.257223563]],' +
   ('PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["Mercator_Auxiliary_Sphere"],' +
@@ -170,12 +171,12 @@ describe('GDAL', () => {
     const facts = new Facts()
     const target = await openMbtiles(file, { layer: 'map', doc: {}, run: 'run' })
     const pixels = await noise(512).raw().toBuffer()
-    const whole = sharp(pixels, { raw: { width: 512, height: 512, channels: 3 } })
+    const picture = sharp(pixels, { raw: { width: 512, height: 512, channels: 3 } })
     for (const [x, y] of [[0, 0], [0, 1], [1, 0], [1, 1]]) {
-      const one = tile(1, x, y,
-        await whole.clone().extract({ left: 256 * x, top: 256 * y, width: 256, height: 256 }).png().toBuffer())
-      await target.add(one)
-      facts.add(one)
+      const quarter = tile(1, x, y,
+        await picture.clone().extract({ left: 256 * x, top: 256 * y, width: 256, height: 256 }).png().toBuffer())
+      await target.add(quarter)
+      facts.add(quarter)
     }
     await target.finish(facts)
     const png = path.join(folder.dir, 'map.png')
@@ -185,7 +186,7 @@ describe('GDAL', () => {
     assert.ok(data.equals(pixels))
   })
 
-  /** An Esri compact cache of version 2 with one bundle a level, as its description says. */
+  /** Writes an Esri compact cache of version 2 with one bundle per level, as its specification says. */
   function writeEsriCache (dir, levels) {
     const lods = levels.map((_, z) => `<LODInfo><LevelID>${z}</LevelID><Scale>${591657527.591555 / 2 ** z}</Scale>` +
       `<Resolution>${156543.033928 / 2 ** z}</Resolution></LODInfo>`)
@@ -199,38 +200,38 @@ describe('GDAL', () => {
 </CacheStorageInfo></CacheInfo>`)
     for (const [z, tiles] of levels.entries()) {
       const front = Buffer.alloc(64 + 128 * 128 * 8)
-      for (const [at, value] of [[0, 3], [4, 16384], [8, 100000], [12, 5], [32, 40],
-        [40, 20 + 131072], [44, 3], [48, 16], [52, 16384], [56, 5], [60, 131072]]) front.writeUInt32LE(value, at)
+      for (const [offset, value] of [[0, 3], [4, 16384], [8, 100000], [12, 5], [32, 40],
+        [40, 20 + 131072], [44, 3], [48, 16], [52, 16384], [56, 5], [60, 131072]]) front.writeUInt32LE(value, offset)
       let end = front.length
       for (const { x, y, bytes } of tiles) {
         front.writeBigUInt64LE(BigInt(end + 4) | BigInt(bytes.length) << 40n, 64 + 8 * (128 * y + x))
         end += 4 + bytes.length
       }
-      const folderOf = path.join(dir, '_alllayers', `L${String(z).padStart(2, '0')}`)
-      mkdirSync(folderOf, { recursive: true })
+      const bundleFolder = path.join(dir, '_alllayers', `L${String(z).padStart(2, '0')}`)
+      mkdirSync(bundleFolder, { recursive: true })
       const parts = tiles.flatMap(({ bytes }) => [Buffer.from(Uint32Array.of(bytes.length).buffer), bytes])
       front.writeBigUInt64LE(BigInt(end), 24)
-      writeFileSync(path.join(folderOf, 'R0000C0000.bundle'), Buffer.concat([front, ...parts]))
+      writeFileSync(path.join(bundleFolder, 'R0000C0000.bundle'), Buffer.concat([front, ...parts]))
     }
   }
 
   it('makes MBTiles of an Esri compact cache, to the pixel, as docs/sources.md says', async function () {
     if (!/ESRIC/.test((await run(gdal(), ['--formats'])).stdout)) skip(this, 'this GDAL has no driver for Esri caches')
     const cache = path.join(folder.dir, 'Layers')
-    const made =
+    const levels =
       await Promise.all([0, 1, 2].map(async z => Promise.all(Array.from({ length: 4 ** z }, async (_, index) => (
       { x: index % 2 ** z, y: Math.floor(index / 2 ** z), bytes: await noise(256).png().toBuffer() })))))
-    writeEsriCache(cache, made)
+    writeEsriCache(cache, levels)
     const file = path.join(folder.dir, 'cache.mbtiles')
     await run(gdal(), ['-q', '-of', 'MBTiles', '-co', 'TILE_FORMAT=PNG',
       '-outsize', `${256 << 2}`, `${256 << 2}`, path.join(cache, 'conf.xml'), file])
     const source = await openSource(file)
     let count = 0
     for await (const { z, x, y, read } of source.tiles()) {
-      const [found, wanted] = await Promise.all([
-        await read(), made[2].find(one => one.x === x && one.y === y).bytes
+      const [pixels, expectedPixels] = await Promise.all([
+        await read(), levels[2].find(entry => entry.x === x && entry.y === y).bytes
       ].map(bytes => sharp(bytes).removeAlpha().raw().toBuffer()))
-      assert.ok(z === 2 && found.equals(wanted), `${z}/${x}/${y}`)
+      assert.ok(z === 2 && pixels.equals(expectedPixels), `${z}/${x}/${y}`)
       count++
     }
     await source.close()

@@ -1,5 +1,5 @@
-// A PMTiles archive taken apart as its specification says, without the code that wrote it and without the library: what
-// it holds, and everything that must hold of one that is clustered and deduplicated.
+// Reads a PMTiles archive as its specification says, without the code that wrote it and without the library. It checks
+// the rules for clustered and deduplicated archives. The tests of exports use it.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
@@ -18,13 +18,13 @@ export function readArchive (file) {
   assert.equal(bytes.toString('latin1', 0, 7), 'PMTiles')
   assert.equal(bytes[7], 3)
   const header = {}
-  let at = 8
+  let position = 8
   for (const [name, width] of HEADER) {
-    header[name] = width === 8 ? Number(bytes.readBigUInt64LE(at)) : width === 4
-      ? bytes.readInt32LE(at) / 1e7 : bytes[at]
-    at += width
+    header[name] = width === 8 ? Number(bytes.readBigUInt64LE(position)) : width === 4
+      ? bytes.readInt32LE(position) / 1e7 : bytes[position]
+    position += width
   }
-  assert.equal(at, 127)
+  assert.equal(position, 127)
   const directory = (offset, length) => parseDirectory(gunzipSync(bytes.subarray(offset, offset + length)))
   const root = directory(header.rootOffset, header.rootLength)
   const leaves = root.filter(({ run }) => run === 0)
@@ -43,12 +43,12 @@ export function readArchive (file) {
 }
 
 export function parseDirectory (bytes) {
-  let at = 0
+  let position = 0
   const number = () => {
     let value = 0
     for (let scale = 1; ; scale *= 128) {
-      assert.ok(at < bytes.length, 'the directory was cut off')
-      const byte = bytes[at++]
+      assert.ok(position < bytes.length, 'the directory was cut off')
+      const byte = bytes[position++]
       value += (byte & 127) * scale
       if (byte < 128) return value
     }
@@ -60,14 +60,14 @@ export function parseDirectory (bytes) {
   for (const entry of entries) entry.length = number()
   entries.forEach((entry, index) => {
     const written = number()
-    const before = entries[index - 1]
-    entry.offset = written === 0 ? before.offset + before.length : written - 1
+    const previous = entries[index - 1]
+    entry.offset = written === 0 ? previous.offset + previous.length : written - 1
   })
-  assert.equal(at, bytes.length, 'nothing follows a directory')
+  assert.equal(position, bytes.length, 'nothing follows a directory')
   return entries
 }
 
-/** Throws where an archive is not as it should be. */
+/** Reads an archive and asserts that it follows the rules. @param {string} file */
 export function checkArchive (file) {
   const archive = readArchive(file)
   const { bytes, header, root, leaves, entries } = archive
@@ -91,16 +91,16 @@ export function checkArchive (file) {
   assert.ok(!leaves.length || leaves.length === root.length, 'the root holds either tiles or leaves')
 
   let dataEnd = 0
-  let next = -1
-  let before
+  let nextId = -1
+  let previous
   const places = new Map()
   const contents = new Set()
   for (const entry of entries) {
     const { id, run, offset, length } = entry
-    assert.ok(id >= next, 'ids ascend and runs do not overlap')
+    assert.ok(id >= nextId, 'ids ascend and runs do not overlap')
     assert.ok(run > 0 && length > 0)
-    const joins = before && id === next && offset === before.offset
-    assert.ok(!joins, `the run of ${before?.id} could have gone on with ${id}`)
+    const isContinued = previous && id === nextId && offset === previous.offset
+    assert.ok(!isContinued, `the run of ${previous?.id} could have gone on with ${id}`)
     if (!places.has(offset)) {
       assert.equal(offset, dataEnd, 'a content that is new lies behind all before it')
       dataEnd += length
@@ -108,8 +108,8 @@ export function checkArchive (file) {
       contents.add(archive.content(entry).toString('latin1'))
     }
     assert.equal(places.get(offset), length)
-    next = id + run
-    before = entry
+    nextId = id + run
+    previous = entry
   }
   assert.equal(header.dataLength, dataEnd)
   assert.equal(header.addressed, entries.reduce((sum, { run }) => sum + run, 0))
@@ -121,7 +121,7 @@ export function checkArchive (file) {
 
   const zoomOf = id => ((3n * BigInt(id) + 1n).toString(2).length - 1) >> 1 // too large for floating point
   assert.equal(header.minZoom, zoomOf(entries[0].id))
-  assert.equal(header.maxZoom, zoomOf(next - 1))
+  assert.equal(header.maxZoom, zoomOf(nextId - 1))
   assert.ok(header.centerZoom >= header.minZoom && header.centerZoom <= header.maxZoom)
   assert.ok(header.minLon < header.maxLon && header.minLat < header.maxLat)
   assert.ok(header.centerLon >= header.minLon && header.centerLon <= header.maxLon)

@@ -1,5 +1,5 @@
-// Writes an archive in a process of its own, which a test can kill: argv is the folder, tiles across, and bytes a tile.
-// It says where it is, a line each, and at the end what came of it.
+// Writes an archive in a process of its own, which a test can kill. Arguments: folder, tiles across, bytes per tile.
+// It prints its progress, and its result as the last line. pmtiles-resume.test.js uses it.
 import { writeSync } from 'node:fs'
 import { random } from '../../bench/tiles.js'
 import { tile, write } from './pmtiles-writing.js'
@@ -7,7 +7,7 @@ import { tile, write } from './pmtiles-writing.js'
 const [dir, across, size] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])]
 const z = Math.ceil(Math.log2(across))
 
-// every tenth column is sea; the rest is told apart by its first bytes
+// every tenth column has equal tiles; all other tiles differ in their first bytes
 function * tiles () {
   const numbers = Array.from({ length: across }, (_, index) => index)
   for (const x of numbers.map(number => `${number}:`).sort().map(name => parseInt(name))) {
@@ -20,20 +20,20 @@ function * tiles () {
   }
 }
 
-function say (line) {
+function print (line) {
   writeSync(1, `${line}\n`)
 }
 
 let peak = 0
 const timer = setInterval(() => { peak = Math.max(peak, process.memoryUsage().rss) }, 20)
 let count = 0
-function * counted () {
-  for (const one of tiles()) {
-    if (count++ % 1000 === 0) say(count)
-    yield one
+function * countedTiles () {
+  for (const nextTile of tiles()) {
+    if (count++ % 1000 === 0) print(count)
+    yield nextTile
   }
-  say('finishing')
+  print('finishing')
 }
-const result = await write(dir, counted())
+const result = await write(dir, countedTiles())
 clearInterval(timer)
-say(JSON.stringify({ ...result, peak: Math.max(peak, process.memoryUsage().rss) }))
+print(JSON.stringify({ ...result, peak: Math.max(peak, process.memoryUsage().rss) }))

@@ -1,4 +1,4 @@
-// Writing PMTiles in tests, as an export does it.
+// Writes PMTiles archives in tests, as an export does.
 import { createHash } from 'node:crypto'
 import path from 'node:path'
 import { inspectTile } from '../../core/index.js'
@@ -8,7 +8,7 @@ import { png } from '../support/tiles.js'
 
 export const TIME = '2024-03-01T00:00:00Z'
 
-/** Tiles of whole zooms in the order of their ids; `seed` says which image each shows, or none. */
+/** All tiles of some zooms in the order of their ids. `seed` returns the number of an image, or undefined. */
 export function pyramid (zooms, seed = (z, x, y) => z * 1e6 + x * 1000 + y) {
   const tiles = []
   for (const z of zooms) {
@@ -29,8 +29,8 @@ export function tile (z, x, y, bytes, { time = TIME, type = inspectTile(bytes).t
 }
 
 /**
- * An archive that is begun: `put` gives it a tile as an export would, only when it does not have it;
- * together: without waiting for one before the next.
+ * Begins an archive and adds tiles as an export does: only those that a resumed archive does not have.
+ * together: add all tiles without waiting.
  * @param {string} dir
  * @param {any[]} tiles
  * @param {{name?: string, run?: string, doc?: object, together?: boolean} & Record<string, any>} [options]
@@ -41,14 +41,14 @@ export async function begin (dir, tiles,
   const target = await open(file, { layer: 'map', doc, run, ...options })
   const facts = new Facts()
   let kept = 0
-  const adding = []
-  for (const one of tiles) {
-    if (target.resumed && await target.has(one)) kept++
-    else adding.push(target.add(one))
-    if (!together) await adding.pop()
-    facts.add(one)
+  const pendingAdds = []
+  for (const version of tiles) {
+    if (target.resumed && await target.has(version)) kept++
+    else pendingAdds.push(target.add(version))
+    if (!together) await pendingAdds.pop()
+    facts.add(version)
   }
-  await Promise.all(adding)
+  await Promise.all(pendingAdds)
   return { file, target, kept, finish: () => target.finish(facts), stop: () => target.stop() }
 }
 

@@ -1,4 +1,5 @@
-// A PMTiles archive as others read it, and what it is made of: directories, and pieces of files put into another order.
+// PMTiles archives, read with the official library and against the specification, and the parts of the writer:
+// directories, and copies of pieces of a file.
 import assert from 'node:assert/strict'
 import { openAsBlob, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -19,17 +20,17 @@ import { TIME, begin, pyramid, tile, write } from './pmtiles-writing.js'
 
 const SEA = 7
 
-/** The official reader. */
-async function reading (file) {
+/** Opens an archive with the official library. */
+async function openReader (file) {
   const blob = await openAsBlob(file)
   return new PMTiles(new FileSource(Object.assign(blob, { name: path.basename(file) })))
 }
 
 async function assertHolds (file, tiles) {
-  const reader = await reading(file)
+  const reader = await openReader(file)
   for (const { z, x, y, bytes } of tiles) {
-    const found = await reader.getZxy(z, x, y)
-    assert.ok(found && Buffer.from(found.data).equals(bytes), `${z}/${x}/${y}`)
+    const result = await reader.getZxy(z, x, y)
+    assert.ok(result && Buffer.from(result.data).equals(bytes), `${z}/${x}/${y}`)
   }
 }
 
@@ -57,14 +58,14 @@ describe('a PMTiles archive', () => {
   it('is the same file for any order of its tiles', async () => {
     const tiles = pyramid([0, 2, 4], (z, x, y) => (x + y) % 5 === 0 ? SEA : z * 1e6 + x * 1000 + y)
     const { file } = await write(folder.dir, tiles)
-    const other = await write(folder.dir, shuffled(tiles), { name: 'other.pmtiles' })
-    assert.ok(readFileSync(file).equals(readFileSync(other.file)))
+    const otherArchive = await write(folder.dir, shuffled(tiles), { name: 'other.pmtiles' })
+    assert.ok(readFileSync(file).equals(readFileSync(otherArchive.file)))
     checkArchive(file)
   })
 
   it('has no tile that was not added', async () => {
     const { file } = await write(folder.dir, pyramid([3], (z, x, y) => (x + y) % 2 ? undefined : SEA))
-    const reader = await reading(file)
+    const reader = await openReader(file)
     for (let x = 0; x < 8; x++) for (let y = 0; y < 8; y++) {
       assert.equal(Boolean(await reader.getZxy(3, x, y)), (x + y) % 2 === 0)
     }
@@ -83,8 +84,7 @@ describe('a PMTiles archive', () => {
     assert.equal(distinct, 1)
     assert.equal(header.dataLength, png(SEA).length)
     assert.equal(header.addressed, tiles.length)
-    // the west is the first and the last quarter but one of the curve, whichever way it turns: two runs a zoom, joined
-    // where zooms meet
+    // the western half is at most two runs of the curve per zoom; runs may continue over the border of two zooms
     assert.ok(entries.length <= 4, `${entries.length} entries`)
     await assertHolds(file, tiles)
   })
@@ -150,9 +150,9 @@ describe('a PMTiles archive', () => {
     assert.ok(Math.abs(header.minLat - 40.9798981) < 1e-7 && Math.abs(header.maxLat - 66.5132604) < 1e-7)
     assert.deepEqual([header.centerLon, header.centerZoom], [11.25, 4])
     const doc = { bounds: [170, -50, -170, -30], center: [179, -40, 2] }
-    const other = checkArchive((await write(folder.dir, pyramid([2]), { name: 'b.pmtiles', doc })).file).header
-    assert.deepEqual([other.minLon, other.minLat, other.maxLon, other.maxLat], [-180, -50, 180, -30])
-    assert.deepEqual([other.centerLon, other.centerLat], [179, -40])
+    const world = checkArchive((await write(folder.dir, pyramid([2]), { name: 'b.pmtiles', doc })).file).header
+    assert.deepEqual([world.minLon, world.minLat, world.maxLon, world.maxLat], [-180, -50, 180, -30])
+    assert.deepEqual([world.centerLon, world.centerLat], [179, -40])
   })
 
   it('names the most frequent type when its tiles have several', async () => {
@@ -183,9 +183,9 @@ describe('a PMTiles archive', () => {
     assert.deepEqual([header.tileType, header.tileCompression, metadata.format], [1, 2, 'pbf'])
     assert.deepEqual(metadata.vector_layers, [{ id: 'roads', fields: {} }])
     assert.ok(content(entries[0]).equals(bytes))
-    assert.ok(Buffer.from((await (await reading(file)).getZxy(0, 0, 0)).data).equals(gunzipSync(bytes)))
-    const { file: other } = await write(folder.dir, [tile(0, 0, 0, bytes)], { name: 'other.pmtiles' })
-    assert.deepEqual(checkArchive(other).metadata.vector_layers, [], 'which must be there')
+    assert.ok(Buffer.from((await (await openReader(file)).getZxy(0, 0, 0)).data).equals(gunzipSync(bytes)))
+    const { file: otherFile } = await write(folder.dir, [tile(0, 0, 0, bytes)], { name: 'other.pmtiles' })
+    assert.deepEqual(checkArchive(otherFile).metadata.vector_layers, [], 'which must be there')
   })
 
   it('refuses vector tiles together with images, also when they come in two runs', async () => {
@@ -194,10 +194,10 @@ describe('a PMTiles archive', () => {
     await assert.rejects(target.add(tile(1, 0, 1, png(1))),
       { code: 'TARGET_UNWRITABLE', message: /vector tiles and images/ })
     await stop()
-    const again = await begin(folder.dir, [tile(1, 0, 1, png(1)), vector])
-    assert.equal(again.kept, 1)
-    await assert.rejects(again.finish(), { code: 'TARGET_UNWRITABLE', message: /vector tiles and images/ })
-    await again.stop()
+    const resumed = await begin(folder.dir, [tile(1, 0, 1, png(1)), vector])
+    assert.equal(resumed.kept, 1)
+    await assert.rejects(resumed.finish(), { code: 'TARGET_UNWRITABLE', message: /vector tiles and images/ })
+    await resumed.stop()
     assert.ok(!readdirSync(folder.dir).includes('map.pmtiles'))
     assert.ok(!readdirSync(folder.dir).includes('map.pmtiles.part'))
   })
@@ -213,7 +213,7 @@ describe('a PMTiles archive', () => {
   })
 
   it('keeps different tiles apart when they have no digest', async () => {
-    const tiles = pyramid([2], (z, x, y) => (x + y) % 3).map(({ digest, ...one }) => one)
+    const tiles = pyramid([2], (z, x, y) => (x + y) % 3).map(({ digest, ...fields }) => fields)
     const { file, distinct } = await write(folder.dir, tiles)
     assert.equal(distinct, 3)
     checkArchive(file)
@@ -232,7 +232,7 @@ describe('a directory of PMTiles', () => {
         fc.maxSafeInteger().map(number => 1 + Math.abs(number) % (LAST_ID / 60))).map(Math.floor),
       run: fc.oneof(fc.constant(0), fc.constant(1), fc.integer({ min: 1, max: 2 ** 32 - 1 })),
       length: fc.integer({ min: 1, max: 2 ** 32 - 1 }),
-      // none: behind the one before
+      // undefined: directly after the previous entry
       offset: fc.option(fc.oneof(fc.nat(), fc.maxSafeInteger().map(number => Math.floor(Math.abs(number) / 2))),
         { nil: undefined })
     })
@@ -260,7 +260,7 @@ describe('a directory of PMTiles', () => {
     assert.equal(gunzipSync(serialize(entries)).length, 1 + 4 * 50)
   })
 
-  /** Leaves, and how often they were begun. */
+  /** Collects the leaves, and counts how often the writer began again. */
   function collect () {
     const written = {
       leaves: [], begun: 0, clear: async () => Object.assign(written, { leaves: [], begun: written.begun + 1 }),
@@ -269,10 +269,10 @@ describe('a directory of PMTiles', () => {
     return written
   }
 
-  function make (count) {
+  function makeEntries (count) {
     const entries = new EntryFile(path.join(folder.dir, 'entries'))
     const next = random(count)
-    const upTo = most => Math.floor(next() * most)
+    const upTo = limit => Math.floor(next() * limit)
     const made = Array.from({ length: count },
       (_, index) => ({ id: index * 3, run: 1 + upTo(2), length: 1 + upTo(50000), offset: upTo(1e12) }))
     for (const entry of made) entries.push(entry)
@@ -280,7 +280,7 @@ describe('a directory of PMTiles', () => {
   }
 
   it('has no leaves when its entries fit into the root', async () => {
-    const { entries, made } = make(100)
+    const { entries, made } = makeEntries(100)
     const written = collect()
     const { root, leaves } = await writeDirectories(entries, written)
     assert.deepEqual([leaves, written.begun], [0, 0])
@@ -289,21 +289,21 @@ describe('a directory of PMTiles', () => {
   })
 
   it('has leaves exactly when its entries do not fit into the root', async () => {
-    const seen = new Set()
+    const outcomes = new Set()
     for (let count = 1900; count < 2600; count += 50) {
-      const { entries, made } = make(count)
+      const { entries, made } = makeEntries(count)
       const { root, leaves } = await writeDirectories(entries, collect())
-      const fits = serialize(made).length <= 16384 - 127
-      assert.equal(leaves === 0, fits, `${count} entries`)
+      const fitsRoot = serialize(made).length <= 16384 - 127
+      assert.equal(leaves === 0, fitsRoot, `${count} entries`)
       assert.ok(root.length <= 16384 - 127)
-      seen.add(fits)
+      outcomes.add(fitsRoot)
       entries.close()
     }
-    assert.equal(seen.size, 2)
+    assert.equal(outcomes.size, 2)
   })
 
   it('has leaves of 4096 entries, to which the root points', async () => {
-    const { entries, made } = make(9000)
+    const { entries, made } = makeEntries(9000)
     const written = collect()
     const { root, leaves } = await writeDirectories(entries, written)
     assert.deepEqual([written.begun, written.leaves.length], [1, 3])
@@ -315,7 +315,7 @@ describe('a directory of PMTiles', () => {
   })
 
   it('has larger leaves when the root cannot hold so many leaves', async () => {
-    const { entries, made } = make(20000)
+    const { entries, made } = makeEntries(20000)
     const written = collect()
     const { root } = await writeDirectories(entries, written, { ...directoryDefaults, root: 120, leaf: 16 })
     assert.ok(written.begun > 10 && root.length <= 120)
@@ -325,7 +325,7 @@ describe('a directory of PMTiles', () => {
   })
 
   it('has its entries in a file, which is read in groups', () => {
-    const { entries, made } = make(20001)
+    const { entries, made } = makeEntries(20001)
     assert.equal(entries.count, 20001)
     for (const size of [1, 7, 8192, 30000]) {
       const groups = [...entries.groups(size)]
@@ -339,7 +339,7 @@ describe('a directory of PMTiles', () => {
 describe('pieces of a file', () => {
   const folder = useFolder()
 
-  /** Copies, and compares with what putting the pieces together in memory gives. */
+  /** Copies pieces, and compares the file with the same pieces joined in memory. */
   async function copy (size, pieces, limits) {
     const [from, to] = ['from', 'to'].map(name => path.join(folder.dir, name))
     const next = random(size)

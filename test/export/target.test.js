@@ -1,3 +1,4 @@
+// The target of an export: its format and name, its lock, and targets that exist or cannot be written.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import {
@@ -20,24 +21,24 @@ const TARGETS = ['out', 'out.mbtiles', 'out.pmtiles']
 
 describe('the target of an export', () => {
   const folder = useFolder()
-  const at = name => path.join(folder.dir, name)
-  const open = (name, options = {}) => openTarget(at(name), { layer: 'osm', doc, run: 'run', ...options })
+  const pathOf = name => path.join(folder.dir, name)
+  const open = (name, options = {}) => openTarget(pathOf(name), { layer: 'osm', doc, run: 'run', ...options })
 
   it('has the format of its name, or a given format', async () => {
-    mkdirSync(at('a.pmtiles'))
-    mkdirSync(at('folder.d'))
-    for (const [name, format, wanted] of [
+    mkdirSync(pathOf('a.pmtiles'))
+    mkdirSync(pathOf('folder.d'))
+    for (const [name, format, expected] of [
       ['x.mbtiles', undefined, 'mbtiles'], ['X.PMTILES', undefined, 'pmtiles'],
       ['x', undefined, 'folder'], ['x/', undefined, 'folder'],
       ['x.mbtiles/', undefined, 'folder'], ['osm@2024', undefined, 'folder'],
       ['v1.2', undefined, 'folder'], ['folder.d', undefined, 'folder'], ['a.pmtiles', undefined, 'folder'],
       ['x.tiles', 'folder', 'folder'], ['x.db', 'mbtiles', 'mbtiles'], ['x', 'pmtiles', 'pmtiles']
-    ]) assert.equal(await formatOf(name === 'X.PMTILES' ? name : at(name), format), wanted, `${name} ${format}`)
+    ]) assert.equal(await formatOf(name === 'X.PMTILES' ? name : pathOf(name), format), expected, `${name} ${format}`)
     for (const name of ['x.png', 'x.zip', 'x.tar', 'x.tar.gz', 'x.tgz', 'x.folder', 'x.constructor', 'x.d']) {
-      await assert.rejects(formatOf(at(name)), { code: 'TARGET_UNKNOWN' }, name)
+      await assert.rejects(formatOf(pathOf(name)), { code: 'TARGET_UNKNOWN' }, name)
     }
     for (const format of ['tar', 'zip', '', 'toString']) {
-      await assert.rejects(formatOf(at('x'), format), { code: 'BAD_OPTION' })
+      await assert.rejects(formatOf(pathOf('x'), format), { code: 'BAD_OPTION' })
     }
   })
 
@@ -46,39 +47,39 @@ describe('the target of an export', () => {
       const target = await open(name)
       for (let y = 0; y < 50; y++) await target.add(tile(6, 0, y, y))
       if (name !== 'out') assert.ok(!readdirSync(folder.dir).includes(name))
-      else assert.ok(readdirSync(at(`${name}`)).every(file => file.startsWith('.') || file === '6'),
+      else assert.ok(readdirSync(pathOf(`${name}`)).every(file => file.startsWith('.') || file === '6'),
         'its metadata say that it is whole')
       await target.finish()
       assert.deepEqual(readdirSync(folder.dir), [name])
     })
 
     it(`is locked for other exports until it is finished, and created with its parent folders: ${name}`, async () => {
-      const first = await open(name)
+      const firstTarget = await open(name)
       await assert.rejects(open(name),
         { code: 'TARGET_UNWRITABLE', message: new RegExp(`process ${process.pid} writes it already`) })
-      await first.add(tile(1, 0, 0, 1))
-      await first.finish()
-      const next = await open(name, { force: true })
-      await next.stop()
+      await firstTarget.add(tile(1, 0, 0, 1))
+      await firstTarget.finish()
+      const nextTarget = await open(name, { force: true })
+      await nextTarget.stop()
       assert.ok(!readdirSync(folder.dir, { recursive: true }).some(file => `${file}`.includes('part-lock')))
       const target = await open(`a/b/${name}`)
       await target.add(tile(1, 0, 0, 1))
       await target.finish()
-      assert.deepEqual(readdirSync(at('a/b')), [name])
+      assert.deepEqual(readdirSync(pathOf('a/b')), [name])
     })
 
     it(`that cannot be written is reported: ${name}`, async function () {
       if (process.getuid?.() === 0) folder.write({ 'file/x': '' })
       else {
-        mkdirSync(at('closed'))
-        chmodSync(at('closed'), 0o555)
+        mkdirSync(pathOf('closed'))
+        chmodSync(pathOf('closed'), 0o555)
         await assert.rejects(open(`closed/${name}`), { code: 'TARGET_UNWRITABLE', message: /closed/ })
-        chmodSync(at('closed'), 0o755)
+        chmodSync(pathOf('closed'), 0o755)
       }
       folder.write({ 'some-file': 'x' })
       await assert.rejects(open(`some-file/${name}`), { code: 'TARGET_UNWRITABLE', message: /some-file/ })
       await assert.rejects(open(`${'long'.repeat(100)}${name}`), { code: 'TARGET_UNWRITABLE' })
-      assert.equal(readFileSync(at('some-file'), 'utf8'), 'x')
+      assert.equal(readFileSync(pathOf('some-file'), 'utf8'), 'x')
     })
   }
 
@@ -88,10 +89,10 @@ describe('the target of an export', () => {
       await assert.rejects(open(name), { code: 'TARGET_EXISTS' })
       const target = await open(name, { force: true })
       await target.add(tile(1, 0, 0, 1))
-      assert.equal(readFileSync(at(name), 'utf8'), 'something else')
+      assert.equal(readFileSync(pathOf(name), 'utf8'), 'something else')
       await target.finish()
-      assert.notEqual(statSync(at(name)).size, 14)
-      mkdirSync(at(`folder-${name}`))
+      assert.notEqual(statSync(pathOf(name)).size, 14)
+      mkdirSync(pathOf(`folder-${name}`))
       for (const force of [false, true]) {
         await assert.rejects(open(`folder-${name}`, { format: path.extname(name).slice(1), force }),
           { code: 'TARGET_EXISTS', message: /folder/ })
@@ -103,50 +104,50 @@ describe('the target of an export', () => {
 describe('a lock', () => {
   const folder = useFolder()
   const file = () => path.join(folder.dir, 'x.part-lock')
-  const take = () => lock(file(), 'x')
-  /** A lock of a process. */
-  const own = (pid, host = hostname(), id = 'x') => writeFileSync(file(), JSON.stringify({ pid, host, id }))
+  const takeLock = () => lock(file(), 'x')
+  /** Writes the lock file of a process. */
+  const writeLock = (pid, host = hostname(), id = 'x') => writeFileSync(file(), JSON.stringify({ pid, host, id }))
 
   it('of a process that ended is taken over', async () => {
     const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
-    own(child.pid)
-    await assert.rejects(take(), { code: 'TARGET_UNWRITABLE', message: new RegExp(`process ${child.pid}`) })
+    writeLock(child.pid)
+    await assert.rejects(takeLock(), { code: 'TARGET_UNWRITABLE', message: new RegExp(`process ${child.pid}`) })
     await end(child, 'SIGKILL')
-    const unlock = await take()
+    const unlock = await takeLock()
     await unlock()
     assert.deepEqual(readdirSync(folder.dir), [])
   })
 
   it('that is just being written is waited for; one of another machine stays, and its file is named', async () => {
     writeFileSync(file(), '')
-    const taken = take()
-    own(process.ppid)
-    await assert.rejects(taken, { code: 'TARGET_UNWRITABLE' })
-    own(999999999, 'elsewhere')
-    await assert.rejects(take(), { code: 'TARGET_UNWRITABLE', message: /on elsewhere.*remove .*x\.part-lock/ })
+    const attempt = takeLock()
+    writeLock(process.ppid)
+    await assert.rejects(attempt, { code: 'TARGET_UNWRITABLE' })
+    writeLock(999999999, 'elsewhere')
+    await assert.rejects(takeLock(), { code: 'TARGET_UNWRITABLE', message: /on elsewhere.*remove .*x\.part-lock/ })
   })
 
   it('of an earlier process with the same pid is taken over, and one from before the system started', async () => {
-    own(process.pid, hostname(), 'of the process 1 of a container that was restarted')
-    const unlock = await take()
-    await assert.rejects(take(), { code: 'TARGET_UNWRITABLE' })
+    writeLock(process.pid, hostname(), 'of the process 1 of a container that was restarted')
+    const unlock = await takeLock()
+    await assert.rejects(takeLock(), { code: 'TARGET_UNWRITABLE' })
     await unlock()
-    await (await take())()
-    own(process.ppid)
-    await assert.rejects(take(), { code: 'TARGET_UNWRITABLE' })
-    const long = new Date(Date.now() - (uptime() + 3600) * 1000)
-    utimesSync(file(), long, long)
-    await (await take())()
+    await (await takeLock())()
+    writeLock(process.ppid)
+    await assert.rejects(takeLock(), { code: 'TARGET_UNWRITABLE' })
+    const beforeBoot = new Date(Date.now() - (uptime() + 3600) * 1000)
+    utimesSync(file(), beforeBoot, beforeBoot)
+    await (await takeLock())()
   })
 
   it('without a valid owner is taken over after a while; one that a process lost is not removed by it', async () => {
     for (const text of ['', '{', 'null', '{"pid":-1}', '{"pid":"x"}']) {
       writeFileSync(file(), text)
       utimesSync(file(), new Date(Date.now() - 60000), new Date(Date.now() - 60000))
-      await (await take())()
+      await (await takeLock())()
     }
     assert.deepEqual(readdirSync(folder.dir), [])
-    const unlock = await take()
+    const unlock = await takeLock()
     writeFileSync(file(), 'of somebody else')
     await unlock()
     assert.equal(readFileSync(file(), 'utf8'), 'of somebody else')
@@ -154,28 +155,28 @@ describe('a lock', () => {
 
   it('goes to one of eight callers, also when a stale lock exists', async () => {
     for (let round = 0; round < 20; round++) {
-      own(2 ** 22 + round)
-      const answers = await Promise.allSettled(Array.from({ length: 8 }, take))
-      const got = answers.flatMap(answer => answer.status === 'fulfilled' ? [answer.value] : [])
-      assert.equal(got.length, 1, `round ${round}`)
+      writeLock(2 ** 22 + round)
+      const answers = await Promise.allSettled(Array.from({ length: 8 }, takeLock))
+      const unlocks = answers.flatMap(answer => answer.status === 'fulfilled' ? [answer.value] : [])
+      assert.equal(unlocks.length, 1, `round ${round}`)
       for (const { reason } of answers.filter(({ status }) => status === 'rejected')) {
         assert.equal(reason.code, 'TARGET_UNWRITABLE')
       }
-      await got[0]()
+      await unlocks[0]()
       assert.deepEqual(readdirSync(folder.dir), [], `round ${round}`)
     }
   })
 
   it('is refused when its file is a link to nothing, which stays', async () => {
     symlinkSync('missing', file())
-    await assert.rejects(take(), { code: 'TARGET_UNWRITABLE', message: /x\.part-lock is a link; remove it/ })
+    await assert.rejects(takeLock(), { code: 'TARGET_UNWRITABLE', message: /x\.part-lock is a link; remove it/ })
     assert.deepEqual(readdirSync(folder.dir), ['x.part-lock'])
   })
 
   it('is respected when its process belongs to another user', function () {
     if (process.platform === 'win32') skip(this, 'for Unix')
     // process 1 belongs to root: EPERM says that it lives
-    own(1)
-    return assert.rejects(take(), { code: 'TARGET_UNWRITABLE' })
+    writeLock(1)
+    return assert.rejects(takeLock(), { code: 'TARGET_UNWRITABLE' })
   })
 })

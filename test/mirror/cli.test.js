@@ -1,4 +1,4 @@
-// tilecouch mirror, as somebody types it.
+// The command `tilecouch mirror`, as a user types it.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
@@ -29,7 +29,7 @@ onEachStore('tilecouch mirror', backend => {
 
   const run = (...argv) => runCommand(['mirror', ...argv])
 
-  /** In a process of its own, which can be told to end. */
+  /** Starts the command in a process of its own. `end` sends a signal to it. */
   function start (...argv) {
     const { child, said, ended } = startCommand(['mirror', ...argv], { cwd: folder.dir })
     const self = {
@@ -47,9 +47,9 @@ onEachStore('tilecouch mirror', backend => {
   }
 
   it('prints the copied revisions, and in a second run that nothing was missing', async () => {
-    const first = await run(url, target)
-    assert.equal(first.code, 0, first.err)
-    assert.match(first.out,
+    const firstRun = await run(url, target)
+    assert.equal(firstRun.code, 0, firstRun.err)
+    assert.match(firstRun.out,
       pattern(
         /^http:\/\/127\.\S+ -> http:\/\/127\.\S+: \d+ changes looked at in 0:\d\d\n/,
         / {2}24 revisions missing: 24 documents written, 20 tiles of them \([\d.]+ kB, \d+\/s\), 0 deletions\n/,
@@ -57,11 +57,11 @@ onEachStore('tilecouch mirror', backend => {
         / {2}Everybody reads the mirror; .*\n/,
         / {2}It goes on after change \d+ \(_local\/tilecouch-mirror-[0-9a-f]{16}\)\n$/
       ))
-    assert.match(first.err, /^All documents are copied\. Deploying/)
-    const again = await run(url, target, '--json')
-    const { from, to, changes, missing, docs, failures, seconds } = JSON.parse(again.out)
+    assert.match(firstRun.err, /^All documents are copied\. Deploying/)
+    const secondRun = await run(url, target, '--json')
+    const { from, to, changes, missing, docs, failures, seconds } = JSON.parse(secondRun.out)
     assert.match((await run(url, target)).out, /Nothing was missing/)
-    assert.deepEqual([again.code, again.err, changes, missing, docs, failures, seconds >= 0],
+    assert.deepEqual([secondRun.code, secondRun.err, changes, missing, docs, failures, seconds >= 0],
       [0, '', 0, 0, 0, [], true])
     assert.deepEqual([from, to].map(address => new URL(address).username), ['', ''])
   })
@@ -84,19 +84,19 @@ onEachStore('tilecouch mirror', backend => {
   it('selects documents by layer, area, zoom, time and --current', async () => {
     await store.defineLayer('relief')
     await store.write([{ layer: 'relief', z: 3, x: 0, y: 0, time: T2, bytes: png(1) }])
-    const kinds = async (...argv) => JSON.parse((await run(url, target, '--dry-run', '--json', ...argv)).out).lacked
-    assert.deepEqual(await kinds('--layer', 'osm', '--current'), { marker: 1, layers: 1, editions: 2, heads: 16 })
-    const two = await kinds('--layer', 'osm,relief')
-    assert.deepEqual(two, { marker: 1, layers: 2, editions: 2, heads: 17, past: 4 })
-    assert.deepEqual(await kinds('--layer', 'osm', '--layer', 'relief'), two)
-    assert.deepEqual(await kinds('--zoom', '3'), { marker: 1, layers: 2, editions: 2, heads: 1 })
-    assert.deepEqual(await kinds('--bbox', '-180,84,-179,85'), { marker: 1, layers: 2, editions: 2, heads: 2, past: 1 })
-    assert.deepEqual(await kinds('--since', '2024', '--layer', 'osm'), { marker: 1, layers: 1, editions: 2, heads: 16 })
+    const count = async (...argv) => JSON.parse((await run(url, target, '--dry-run', '--json', ...argv)).out).lacked
+    assert.deepEqual(await count('--layer', 'osm', '--current'), { marker: 1, layers: 1, editions: 2, heads: 16 })
+    const twoLayers = await count('--layer', 'osm,relief')
+    assert.deepEqual(twoLayers, { marker: 1, layers: 2, editions: 2, heads: 17, past: 4 })
+    assert.deepEqual(await count('--layer', 'osm', '--layer', 'relief'), twoLayers)
+    assert.deepEqual(await count('--zoom', '3'), { marker: 1, layers: 2, editions: 2, heads: 1 })
+    assert.deepEqual(await count('--bbox', '-180,84,-179,85'), { marker: 1, layers: 2, editions: 2, heads: 2, past: 1 })
+    assert.deepEqual(await count('--since', '2024', '--layer', 'osm'), { marker: 1, layers: 1, editions: 2, heads: 16 })
     assert.match((await run(url, target, '--layer', 'nothing', '--dry-run')).out, /The source has no layer nothing/)
   })
 
   it('refuses wrong arguments with an error code before it starts', async () => {
-    const wrong = [
+    const wrongCalls = [
       [['BAD_LAYER'], url, target, '--layer', 'Ü'], [['BAD_ZOOM'], url, target, '--zoom', 'x'],
       [['BAD_TIME'], url, target, '--since', 'yesterday'], [['BAD_BBOX'], url, target, '--bbox', '1'],
       [['BAD_OPTION'], url, target, '--live', '--dry-run'], [['BAD_OPTION'], url],
@@ -105,7 +105,7 @@ onEachStore('tilecouch mirror', backend => {
       [['SOURCE_NOT_FOUND'], 'embedded', target, '--data', path.join(folder.dir, 'no')],
       [['BAD_DATABASE'], 'Not A Name', target]
     ]
-    for (const [[expected], ...argv] of wrong) {
+    for (const [[expected], ...argv] of wrongCalls) {
       const { code, out, err } = await run(...argv)
       assert.deepEqual([code, out], [1, ''], argv.join(' '))
       assert.match(err, new RegExp(`\\[${expected}\\]`))
@@ -115,24 +115,24 @@ onEachStore('tilecouch mirror', backend => {
   })
 
   it('exits 1 and names the refused documents as long as the source has them', async () => {
-    const bad = await backend.database()
-    await request(bad, { method: 'PUT' })
-    await put(`${bad}/tilecouch`, { type: 'store', schema: 1 })
-    const docs = Array.from({ length: 30 }, (_, at) => ({ _id: `page${at}`, type: 'page' }))
-    await post(`${bad}/_bulk_docs`, { docs })
-    const { code, out } = await run(bad, target)
+    const foreignUrl = await backend.database()
+    await request(foreignUrl, { method: 'PUT' })
+    await put(`${foreignUrl}/tilecouch`, { type: 'store', schema: 1 })
+    const docs = Array.from({ length: 30 }, (_, index) => ({ _id: `page${index}`, type: 'page' }))
+    await post(`${foreignUrl}/_bulk_docs`, { docs })
+    const { code, out } = await run(foreignUrl, target)
     assert.equal(code, 1)
-    const named =
+    const refusals =
       /\n {2}30 revisions refused:\n {4}page\d+ {2}not a document of a tile store: .*, and 29 more like it\n/
-    assert.match(out, named)
-    // and so it does as long as anything is refused
-    const again = await run(bad, target)
-    assert.equal(again.code, 1)
-    assert.match(again.out, named)
-    const { rows } = await json(`${bad}/_all_docs?startkey="page"&endkey="page~"`)
-    const ends = rows.map(({ id, value }) => ({ _id: id, _rev: value.rev, _deleted: true }))
-    await post(`${bad}/_bulk_docs`, { docs: ends })
-    assert.equal((await run(bad, target)).code, 0)
+    assert.match(out, refusals)
+    // later runs report the refused documents again
+    const repeatedRun = await run(foreignUrl, target)
+    assert.equal(repeatedRun.code, 1)
+    assert.match(repeatedRun.out, refusals)
+    const { rows } = await json(`${foreignUrl}/_all_docs?startkey="page"&endkey="page~"`)
+    const deletions = rows.map(({ id, value }) => ({ _id: id, _rev: value.rev, _deleted: true }))
+    await post(`${foreignUrl}/_bulk_docs`, { docs: deletions })
+    assert.equal((await run(foreignUrl, target)).code, 0)
   })
 
   it('reports that it was stopped, and continues in the next run', async () => {
@@ -145,8 +145,8 @@ onEachStore('tilecouch mirror', backend => {
       assert.equal(await child.end('SIGINT'), 130)
       assert.match(child.said.out, /\(stopped\): /)
       assert.match(child.said.err, /Run it again: it goes on where it was\.\n.*\[ABORTED\]/s)
-      const { doc_count: before } = await json(target)
-      assert.ok(before < 324, `${before}`)
+      const { doc_count: countBefore } = await json(target)
+      assert.ok(countBefore < 324, `${countBefore}`)
     } finally {
       await link.close()
     }
@@ -171,26 +171,26 @@ onEachStore('tilecouch mirror', backend => {
   it('reports in a live run when the source is away and back, and exits with 0', async () => {
     const link = await startLink(url)
     try {
-      const [people, program] =
+      const [textRun, jsonRun] =
         [start(link.url, target, '--live'), start(link.url, target, '--live', '--json', '--layer', 'osm')]
-      const told = (event, at = -1) => until(() => program.lines.at(at)?.event === event,
-        { timeout: 20000, what: `${event}: ${program.said.out} ${program.said.err}` })
-      await told('following')
-      await until(() => /up to date, following the changes/.test(people.said.err),
-        { timeout: 20000, what: people.said.err })
+      const waitForEvent = (event, position = -1) => until(() => jsonRun.lines.at(position)?.event === event,
+        { timeout: 20000, what: `${event}: ${jsonRun.said.out} ${jsonRun.said.err}` })
+      await waitForEvent('following')
+      await until(() => /up to date, following the changes/.test(textRun.said.err),
+        { timeout: 20000, what: textRun.said.err })
       await link.cut()
-      await told('away')
-      await until(() => /Away: cannot reach/.test(people.said.err), { timeout: 20000 })
+      await waitForEvent('away')
+      await until(() => /Away: cannot reach/.test(textRun.said.err), { timeout: 20000 })
       await store.write([{ layer: 'osm', z: 5, x: 9, y: 9, time: T2, bytes: png(7) }])
       await link.restore()
       await until(() => isThere(`${target}/osm:5:9:9`), { timeout: 20000 })
-      await told('following')
-      await until(() => /Back, and up to date again: following the changes/.test(people.said.err),
-        { timeout: 20000, what: people.said.err })
-      assert.deepEqual([await people.end('SIGINT'), await program.end('SIGTERM')], [0, 0])
-      // whichever of the two was there first
-      assert.match(people.said.out, /\(stopped\): .*\n.*( missing: |Nothing was missing)/)
-      const { event, time, from, lag, failures } = program.lines.at(-1)
+      await waitForEvent('following')
+      await until(() => /Back, and up to date again: following the changes/.test(textRun.said.err),
+        { timeout: 20000, what: textRun.said.err })
+      assert.deepEqual([await textRun.end('SIGINT'), await jsonRun.end('SIGTERM')], [0, 0])
+      // only the first of the two mirrors finds missing documents
+      assert.match(textRun.said.out, /\(stopped\): .*\n.*( missing: |Nothing was missing)/)
+      const { event, time, from, lag, failures } = jsonRun.lines.at(-1)
       assert.deepEqual([event, Boolean(Date.parse(time)), from, lag, failures],
         ['stopped', true, link.url.replace(/\/\/.*@/, '//'), 0, []])
     } finally {
@@ -202,9 +202,9 @@ onEachStore('tilecouch mirror', backend => {
     const { code, out, err } = await start(url, 'embedded').ended
     assert.equal(code, 0, err)
     assert.match(out, /-> embedded: .*\n {2}24 revisions missing/)
-    const back = await start('embedded', target, '--json').ended
-    assert.equal(back.code, 0, back.err)
-    assert.equal(JSON.parse(back.out).from, 'embedded')
+    const returnRun = await start('embedded', target, '--json').ended
+    assert.equal(returnRun.code, 0, returnRun.err)
+    assert.equal(JSON.parse(returnRun.out).from, 'embedded')
     assert.deepEqual(await differences(url, target, { design: true }), [])
   })
 })

@@ -1,5 +1,5 @@
-// A cluster of three CouchDB nodes as origin: each document is there three times. One node at a time is lost or
-// restarted during loads and mirrors, and nobody but who looks at the repetitions of requests hears of it.
+// A cluster of three CouchDB nodes as origin: each node has a copy of each document. One node at a time is killed or
+// restarted during loads and mirrors. They complete, because they repeat failed requests.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
@@ -12,34 +12,34 @@ import { checkLoaded } from '../support/invariants.js'
 import { differences } from './compare.js'
 import { edition, follow, hasty, replication } from '../support/bad-lines.js'
 
-/** What each node holds by itself, through its own port: documents of the copies of all shards there. */
-async function copies (nodes, db) {
+/** Counts the documents in the shards of each node, through the port of that node. */
+async function countDocumentsByNode (nodes, db) {
   return Promise.all(nodes.map(async ({ url }) => {
     const shards = await json(`${url}/_node/_local/_all_dbs`)
-    const own = shards.filter(name => name.includes(`/${db}.`))
-    const infos = await Promise.all(own.map(name => json(`${url}/_node/_local/${encodeURIComponent(name)}`)))
+    const shardNames = shards.filter(name => name.includes(`/${db}.`))
+    const infos = await Promise.all(shardNames.map(name => json(`${url}/_node/_local/${encodeURIComponent(name)}`)))
     return infos.reduce((sum, { doc_count: docs, doc_del_count: deleted }) => sum + docs + deleted, 0)
   }))
 }
 
 /**
- * One address for all nodes: every new connection goes to the first that takes it. A balancer need not do more, since
- * clients of a store repeat what was lost with a connection.
+ * Starts a proxy with one address for all nodes. Every new connection goes to the first node that accepts it. Clients
+ * of a store repeat a request whose connection was lost.
  * @param {{port: number, url: string}[]} nodes
  */
 async function startBalancer (nodes) {
   const sockets = new Set()
   const server = createServer(client => {
-    const keep = socket => {
+    const track = socket => {
       sockets.add(socket)
       socket.on('error', () => {})
       socket.on('close', () => sockets.delete(socket))
     }
-    const reach = ([node, ...others]) => {
+    const tryNodes = ([node, ...remainingNodes]) => {
       if (!node) return client.destroy()
       const upstream = connect(node.port, new URL(node.url).hostname)
-      keep(upstream)
-      upstream.once('error', () => reach(others))
+      track(upstream)
+      upstream.once('error', () => tryNodes(remainingNodes))
       upstream.once('connect', () => {
         upstream.removeAllListeners('error').on('error', () => client.destroy())
         upstream.on('close', () => client.destroy())
@@ -47,8 +47,8 @@ async function startBalancer (nodes) {
         client.pipe(upstream).pipe(client)
       })
     }
-    keep(client)
-    reach(nodes)
+    track(client)
+    tryNodes(nodes)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -83,29 +83,29 @@ suite('a cluster of three nodes', function () {
     await cluster?.close()
   })
 
-  /** The edition of a year as a source; `at` is called once, in its middle. */
-  function source (year, at) {
-    const all = edition({ count: COUNT, time: time(year), size: 1000, seed: year })
+  /** The edition of a year as a source. `onMiddle` is called once, after half of the tiles. */
+  function source (year, onMiddle) {
+    const editionTiles = edition({ count: COUNT, time: time(year), size: 1000, seed: year })
     return {
-      all,
+      all: editionTiles,
       name: `survey of ${year}`,
-      total: all.length,
+      total: editionTiles.length,
       async * tiles () {
-        for (const [index, tile] of all.entries()) {
-          if (index === COUNT >> 1) await at?.()
+        for (const [index, tile] of editionTiles.entries()) {
+          if (index === COUNT >> 1) await onMiddle?.()
           yield tile
         }
       }
     }
   }
 
-  /** @returns {Promise<any[]>} what was loaded */
-  async function loadYear (url, year, at) {
-    const from = source(year, at)
+  /** @returns {Promise<any[]>} the loaded tiles */
+  async function loadYear (url, year, onMiddle) {
+    const survey = source(year, onMiddle)
     const store = await Store.create(url)
-    const { failed, tiles } = await load(store, from, { layer: 'osm', time: time(year), batch: 20, concurrency: 2 })
+    const { failed, tiles } = await load(store, survey, { layer: 'osm', time: time(year), batch: 20, concurrency: 2 })
     assert.deepEqual([failed, tiles], [0, COUNT])
-    return from.all
+    return survey.all
   }
 
   async function revive (node) {
@@ -113,12 +113,10 @@ suite('a cluster of three nodes', function () {
     await until(cluster.isWhole, { timeout: 30000, what: 'the nodes to see each other' })
   }
 
-  /**
-   * The node that was away has all that the others have. CouchDB sees to that by itself, and sooner when it is told to.
-   */
-  const caughtUp = name => until(async () => {
-    const [first, ...others] = await copies(cluster.nodes, name)
-    if (first > 0 && others.every(count => count === first)) return true
+  /** Waits until all nodes have the same number of documents. `_sync_shards` makes CouchDB synchronize them sooner. */
+  const waitForSync = name => until(async () => {
+    const [firstCount, ...otherCounts] = await countDocumentsByNode(cluster.nodes, name)
+    if (firstCount > 0 && otherCounts.every(count => count === firstCount)) return true
     const options = { method: 'POST', headers: { 'content-type': 'application/json' } }
     for (const { url } of cluster.nodes) await request(`${url}/${name}/_sync_shards`, options)
     return false
@@ -137,8 +135,8 @@ suite('a cluster of three nodes', function () {
       const second = await loadYear(url, 22, () => node.kill())
       await checkLoaded(url, [...first, ...second])
       await revive(node)
-      await caughtUp(name)
-      for (const { url: own } of cluster.nodes) await checkLoaded(`${own}/${name}`, [...first, ...second])
+      await waitForSync(name)
+      for (const { url: nodeUrl } of cluster.nodes) await checkLoaded(`${nodeUrl}/${name}`, [...first, ...second])
     })
 
     it(`is mirrored while a node is killed, through ${through}`, async () => {
@@ -155,9 +153,9 @@ suite('a cluster of three nodes', function () {
       assert.equal(status.refused + status.absent, 0)
       assert.deepEqual(await differences(url, to), [])
       await revive(node)
-      await caughtUp(name)
+      await waitForSync(name)
       assert.deepEqual(await differences(`${node.url}/${name}`, to), [])
-      // another node counts its sequences in another way: it may look again, and finds nothing to do
+      // the sequences of another node differ: the replication may read the feed again, and finds nothing missing
       assert.equal((await replication(`${node.url}/${name}`, to).run()).missing, 0)
     })
   }
@@ -175,14 +173,13 @@ suite('a cluster of three nodes', function () {
       for (const [index, node] of cluster.nodes.entries()) {
         loaded.push(...await loadYear(url, 21 + index, () => node.kill()))
         await revive(node)
-        await caughtUp(name)
+        await waitForSync(name)
       }
       await until(async () => mirror.is('following') && !(await differences(url, to)).length,
         { timeout: 60000, every: 200, what: 'the mirror to be the same' })
       await checkLoaded(url, loaded)
       await checkLoaded(to, loaded)
-      // a node that comes back has its old _local documents, for which there is no replication inside: the place may be
-      // an older one
+      // CouchDB does not replicate _local documents between nodes: a restarted node may have an older checkpoint
       assert.ok(
         mirror.states.every(({ error }) => [undefined, 'UNREACHABLE',
           'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'PLACE_LOST'].includes(error)), JSON.stringify(mirror.states)
@@ -194,16 +191,16 @@ suite('a cluster of three nodes', function () {
 
   it('accepts writes with one node, and has them on all nodes when the others are back', async () => {
     const name = newDatabase()
-    const [alone, ...others] = cluster.nodes
-    const url = `${alone.url}/${name}`
+    const [survivor, ...otherNodes] = cluster.nodes
+    const url = `${survivor.url}/${name}`
     const loaded = await loadYear(url, 21)
-    for (const node of others) await node.kill()
+    for (const node of otherNodes) await node.kill()
     loaded.push(...await loadYear(url, 22))
     await checkLoaded(url, loaded)
-    for (const node of others) await node.start()
+    for (const node of otherNodes) await node.start()
     await until(cluster.isWhole, { timeout: 30000, what: 'the nodes to see each other' })
-    await caughtUp(name)
-    for (const { url: own } of cluster.nodes) await checkLoaded(`${own}/${name}`, loaded)
+    await waitForSync(name)
+    for (const { url: nodeUrl } of cluster.nodes) await checkLoaded(`${nodeUrl}/${name}`, loaded)
     assert.equal((await json(url)).doc_del_count, 0)
   })
 })

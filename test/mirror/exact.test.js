@@ -1,4 +1,4 @@
-// What a mirror leaves behind is what CouchDB's own replicator leaves behind: held against it leaf by leaf.
+// Mirrors write the same leaves as CouchDB's own replicator. These tests compare both, leaf by leaf.
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import { Store } from '../../loader/index.js'
@@ -13,28 +13,28 @@ import { startLink } from './link.js'
 import { replication } from '../support/bad-lines.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T00:00:00Z']
-const REVS = 30 // of the document that was changed most
+const REVS = 30 // revisions of the most changed document
 
 const image = (seed, type = 'image/png') => ({ content_type: type, data: png(seed).toString('base64') })
 const text = words => ({ content_type: 'text/plain', data: Buffer.from(words.repeat(200)).toString('base64') })
 const copy = (from, to, options) => replication(from, to, options).run()
 
-/** A store with everything a store may hold, and what others may have put beside it. */
+/** Fills a store with every kind of document, also of other programs. */
 async function fill (url) {
   const store = await Store.create(url)
   await store.defineLayer('osm', { name: 'Test', format: 'png' })
   await store.putEdition('osm', T1, { title: 'first' })
-  const tiles = (time, seed, which) => Array.from({ length: 40 }, (_, x) => (
-    { layer: 'osm', z: 6, x, y: 1, time, ...(which(x) === null ? { gone: true } : { bytes: png(seed + x) }) }
-  )).filter(({ x }) => which(x) !== undefined)
+  const tiles = (time, seed, stateOf) => Array.from({ length: 40 }, (_, x) => (
+    { layer: 'osm', z: 6, x, y: 1, time, ...(stateOf(x) === null ? { gone: true } : { bytes: png(seed + x) }) }
+  )).filter(({ x }) => stateOf(x) !== undefined)
   await store.write(tiles(T1, 0, () => 1))
   await store.write(tiles(T2, 100, x => x % 3 ? undefined : x % 2 ? null : 1))
   await store.write(tiles(T3, 200, x => x % 5 ? undefined : 1))
-  await others(url)
+  await writeForeignDocuments(url)
 }
 
-async function others (url) {
-  const rev = async id => (await json(`${url}/${encodeURIComponent(id)}`))._rev
+async function writeForeignDocuments (url) {
+  const revOf = async id => (await json(`${url}/${encodeURIComponent(id)}`))._rev
   const docs = [
     leaf('osm:9:1:1', ['b', 'a'], { n: 'ours', _attachments: { tile: image(1) } }), // two heads
     leaf('osm:9:1:1', ['c', 'x'], { n: 'theirs', _attachments: { tile: image(2) } }),
@@ -42,7 +42,7 @@ async function others (url) {
     leaf('buried', ['b', 'a'], { _deleted: true, why: 'a body of its own', by: { whom: 'us' } }),
     leaf('buried twice', ['b', 'a'], { _deleted: true }),
     leaf('buried twice', ['d', 'c', 'a'], { _deleted: true }),
-    leaf('deep', Array.from({ length: 1200 }, (_, at) => `f${1200 - at}`), { n: 1200 }), // more than a tree remembers
+    leaf('deep', Array.from({ length: 1200 }, (_, n) => `f${1200 - n}`), { n: 1200 }), // above the default _revs_limit
     leaf('ümläut/+%20 ?#&"\\ 🗺', ['a'],
       { _attachments: { 'ä/ö +%20"?#🗺': image(3), 'plain.txt': text('strange names ') } }),
     leaf('several', ['a'],
@@ -60,30 +60,30 @@ async function others (url) {
   ]
   assert.deepEqual(await post(`${url}/_bulk_docs`, { new_edits: false, docs }), [])
   for (let n = 0, _rev; n < REVS; n++) ({ rev: _rev } = await put(`${url}/often`, { _rev, n }))
-  const gone = await put(`${url}/undeleted`, { n: 1, _attachments: { tile: image(6) } })
-  const { rev: dead } = await put(`${url}/undeleted`, { _rev: gone.rev, _deleted: true })
-  await put(`${url}/undeleted`, { _rev: dead, n: 2, _attachments: { tile: image(7) } })
-  await put(`${url}/osm%3A6%3A7%3A1`, { _rev: await rev('osm:6:7:1'), _deleted: true })
-  // compressed by whoever sent it, and not as CouchDB would
-  const { rev: packed } =
+  const created = await put(`${url}/undeleted`, { n: 1, _attachments: { tile: image(6) } })
+  const { rev: tombstoneRev } = await put(`${url}/undeleted`, { _rev: created.rev, _deleted: true })
+  await put(`${url}/undeleted`, { _rev: tombstoneRev, n: 2, _attachments: { tile: image(7) } })
+  await put(`${url}/osm%3A6%3A7%3A1`, { _rev: await revOf('osm:6:7:1'), _deleted: true })
+  // compressed by the client, with other bytes than CouchDB would produce
+  const { rev: packedRev } =
     await put(`${url}/packed`, { _attachments: { tile: image(8), note: text('packed by CouchDB ') } })
   const vector = { method: 'PUT', headers: {
     'content-type': 'application/vnd.mapbox-vector-tile', 'content-encoding': 'gzip'
   }, body: gzipSync('a vector tile '.repeat(99), { level: 1 }) }
-  const sent = await request(`${url}/packed/vector?rev=${packed}`, vector)
-  assert.ok([201, 405].includes(sent.status)) // the embedded store takes none
+  const answer = await request(`${url}/packed/vector?rev=${packedRev}`, vector)
+  assert.ok([201, 405].includes(answer.status)) // the embedded store has no PUT of attachments
   await put(`${url}/_local/here`, { stays: true })
   await put(`${url}/_design/foreign`, { views: {} })
 }
 
-/** What changes after the first mirror: nothing of it needs the image again. */
+/** Changes a field of every head. No image changes. */
 async function change (url) {
   const { rows } = await json(`${url}/_all_docs?startkey="osm:6:"&endkey="osm:6:~"&include_docs=true`)
   await post(`${url}/_bulk_docs`,
     { docs: rows.filter(({ id }) => !id.includes('@')).map(({ doc }) => ({ ...doc, expires: T3 })) })
 }
 
-const server = name => backends.find(backend => backend.name === name)
+const findBackend = name => backends.find(backend => backend.name === name)
 
 describe('mirrors between real CouchDBs', function () {
   this.timeout(120000)
@@ -109,11 +109,11 @@ describe('mirrors between real CouchDBs', function () {
   })
 
   it('leave nothing to copy for CouchDB’s replicator, nor does it for them', async () => {
-    const { missing_checked: checked, missing_found: found } = await theirs(couches[0].url, A(), B())
+    const { missing_checked: checked, missing_found: missingCount } = await theirs(couches[0].url, A(), B())
     assert.ok(checked > 50)
-    assert.equal(found, 0)
-    const { checked: ours, missing } = await copy(A(), C())
-    assert.ok(ours > 50)
+    assert.equal(missingCount, 0)
+    const { checked: checkedByTilecouch, missing } = await copy(A(), C())
+    assert.ok(checkedByTilecouch > 50)
     assert.equal(missing, 0)
   })
 
@@ -121,10 +121,10 @@ describe('mirrors between real CouchDBs', function () {
     await change(A())
     const link = await startLink(A())
     try {
-      const before = (await copy(link.url, B())).bytes
-      const changed = (await json(`${A()}/_all_docs?startkey="osm:6:"&endkey="osm:6:~"`)).rows.length
-      assert.ok(before < changed * 900,
-        `${before} bytes for ${changed} documents whose images are larger than 300 each`)
+      const copiedBytes = (await copy(link.url, B())).bytes
+      const changedCount = (await json(`${A()}/_all_docs?startkey="osm:6:"&endkey="osm:6:~"`)).rows.length
+      assert.ok(copiedBytes < changedCount * 900,
+        `${copiedBytes} bytes for ${changedCount} documents whose images are larger than 300 each`)
     } finally {
       await link.close()
     }
@@ -156,9 +156,9 @@ describe('mirrors between stores of every kind', function () {
       let target
 
       before(async function () {
-        if (!server(from) || !server(to)) skip(this, 'needs a CouchDB: set COUCHDB_BIN')
-        source = await server(from).database()
-        target = await server(to).database()
+        if (!findBackend(from) || !findBackend(to)) skip(this, 'needs a CouchDB: set COUCHDB_BIN')
+        source = await findBackend(from).database()
+        target = await findBackend(to).database()
         await request(target, { method: 'PUT' })
         await fill(source)
       })
@@ -170,8 +170,8 @@ describe('mirrors between stores of every kind', function () {
       })
 
       it('copies later changes without their images', async () => {
-        const whole = (await copy(source, target)).bytes
-        assert.equal(whole, 0)
+        const idleBytes = (await copy(source, target)).bytes
+        assert.equal(idleBytes, 0)
         await change(source)
         const { bytes, docs } = await copy(source, target)
         assert.ok(bytes < docs * 900, `${bytes} bytes for ${docs} documents`)
@@ -179,23 +179,23 @@ describe('mirrors between stores of every kind', function () {
       })
 
       it('gives the same store when it is copied back', async () => {
-        const again = await server(from).database()
-        await request(again, { method: 'PUT' })
-        await copy(target, again)
-        assert.deepEqual(await differences(source, again, { revpos: false }), [])
+        const copyBack = await findBackend(from).database()
+        await request(copyBack, { method: 'PUT' })
+        await copy(target, copyBack)
+        assert.deepEqual(await differences(source, copyBack, { revpos: false }), [])
         assert.equal((await copy(target, source)).missing, 0)
       })
 
       it('copies from a gateway, with a checkpoint at the target only', async () => {
         const gateway = await openGateway(source)
         try {
-          const copied = `${target}_of_a_gateway`
-          await request(copied, { method: 'PUT' })
-          const { docs } = await copy(`${gateway.url}/db`, copied)
+          const gatewayCopy = `${target}_of_a_gateway`
+          await request(gatewayCopy, { method: 'PUT' })
+          const { docs } = await copy(`${gateway.url}/db`, gatewayCopy)
           assert.ok(docs > 50)
-          assert.deepEqual(await differences(source, copied, { revpos: false }), [])
-          assert.equal((await copy(`${gateway.url}/db`, copied)).changes, 0)
-          await request(copied, { method: 'DELETE' })
+          assert.deepEqual(await differences(source, gatewayCopy, { revpos: false }), [])
+          assert.equal((await copy(`${gateway.url}/db`, gatewayCopy)).changes, 0)
+          await request(gatewayCopy, { method: 'DELETE' })
         } finally {
           await gateway.close()
         }

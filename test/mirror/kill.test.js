@@ -1,6 +1,6 @@
-// Whatever is killed when: either server, or the mirror. In the end nothing is lost, nothing is there twice, and little
-// came more than once: the line to the source counts. TILECOUCH_KILL_ROUNDS (kills) and TILECOUCH_KILL_TILES make it a
-// long run.
+// A server or the mirror is killed at random moments. In the end the target has every document once, and few bytes were
+// read twice: a link to the source counts them. TILECOUCH_KILL_ROUNDS (kills) and TILECOUCH_KILL_TILES make it a long
+// run.
 import assert from 'node:assert/strict'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { random } from '../../bench/tiles.js'
@@ -18,7 +18,7 @@ const TILES = +(process.env.TILECOUCH_KILL_TILES ?? 3000)
 const SIZE = +(process.env.TILECOUCH_KILL_SIZE ?? 5000) // bytes
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const PATIENCE = 60000 + TILES * 50 // milliseconds
-const IN_FLIGHT = 4 * 0.7e6 // bytes that are on their way when something is killed, at most
+const IN_FLIGHT = 4 * 0.7e6 // bytes that are in flight when a process is killed, at most
 const VICTIMS = ['source', 'target', 'mirror']
 
 const kinds = { embedded: startEmbeddedProcess, CouchDB: findCouchDb() && startCouchDb }
@@ -44,50 +44,50 @@ for (const [kind, start] of Object.entries(kinds)) {
     })
 
     it(`loses nothing, writes nothing twice and reads little again after ${KILLS} kills`, async () => {
-      const clean = `${servers.target.url}/clean`
-      assert.equal((await mirror(clean).ended).code, 0)
-      const needed = link.bytes.down
-      const standing = await outline(clean)
+      const cleanUrl = `${servers.target.url}/clean`
+      assert.equal((await startMirror(cleanUrl).ended).code, 0)
+      const cleanBytes = link.bytes.down
+      const cleanCounts = await countDocuments(cleanUrl)
 
       const to = `${servers.target.url}/to`
       link.bytes.down = 0
-      let running = mirror(to)
-      const done = { source: 0, target: 0, mirror: 0 }
+      let running = startMirror(to)
+      const killCounts = { source: 0, target: 0, mirror: 0 }
       for (let kill = 0; kill < KILLS; kill++) {
         const victim = VICTIMS[(kill + Math.floor(next() * 2)) % VICTIMS.length]
-        const when = needed * (kill + next()) / KILLS
-        await until(() => link.bytes.down >= when || running.child.exitCode !== null,
-          { timeout: PATIENCE, every: 1, what: `${when} bytes` })
-        done[victim]++
+        const killAfter = cleanBytes * (kill + next()) / KILLS
+        await until(() => link.bytes.down >= killAfter || running.child.exitCode !== null,
+          { timeout: PATIENCE, every: 1, what: `${killAfter} bytes` })
+        killCounts[victim]++
         if (victim === 'mirror') {
           await end(running.child, 'SIGKILL')
-          running = mirror(to)
+          running = startMirror(to)
         } else {
           await servers[victim].kill()
           await servers[victim].start()
-          if (running.child.exitCode !== null) running = mirror(to)
+          if (running.child.exitCode !== null) running = startMirror(to)
         }
       }
       assert.equal((await running.ended).code, 0, 'it waits for the servers to come back')
 
-      const more = link.bytes.down / needed - 1
-      const figures = { kind, seed: SEED, kills: done, tiles: TILES, clean: needed, bytes: link.bytes.down }
-      console.log(`      ${JSON.stringify({ ...figures, more: `${(100 * more).toFixed(1)} %` })}`)
+      const excess = link.bytes.down / cleanBytes - 1
+      const figures = { kind, seed: SEED, kills: killCounts, tiles: TILES, clean: cleanBytes, bytes: link.bytes.down }
+      console.log(`      ${JSON.stringify({ ...figures, more: `${(100 * excess).toFixed(1)} %` })}`)
       assert.deepEqual(await differences(from, to), [])
-      assert.deepEqual(await outline(to), standing, 'each revision is there as often as after a clean run')
-      assert.ok(link.bytes.down <= 1.01 * needed + KILLS * IN_FLIGHT, `${link.bytes.down} bytes for ${needed}`)
+      assert.deepEqual(await countDocuments(to), cleanCounts, 'each revision is there as often as after a clean run')
+      assert.ok(link.bytes.down <= 1.01 * cleanBytes + KILLS * IN_FLIGHT, `${link.bytes.down} bytes for ${cleanBytes}`)
     }).timeout(PATIENCE)
 
-    const mirror = to => startCommand(['mirror', link.url, to, '--json'])
+    const startMirror = to => startCommand(['mirror', link.url, to, '--json'])
   })
 }
 
-/** What is in a database, without the work of commands: each run of a mirror says in its target what it did. */
-async function outline (url) {
+/** Counts documents and changes of a database, except work documents: each run of a mirror writes one to its target. */
+async function countDocuments (url) {
   const { doc_count: docs, doc_del_count: deleted, update_seq: seq } = await json(url)
   const { results } = await json(`${url}/_changes`)
-  const revisions = results.filter(({ id }) => isAdministrative(id))
+  const generations = results.filter(({ id }) => isAdministrative(id))
     .map(({ changes: [{ rev }] }) => Number.parseInt(rev))
-  const written = revisions.reduce((sum, each) => sum + each, 0)
-  return { docs: docs - revisions.length, deleted, seq: Number.parseInt(seq) - written }
+  const workWrites = generations.reduce((sum, generation) => sum + generation, 0)
+  return { docs: docs - generations.length, deleted, seq: Number.parseInt(seq) - workWrites }
 }

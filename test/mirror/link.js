@@ -1,5 +1,5 @@
-// A bad line between two servers: a TCP proxy that counts, and that can be cut, frozen, slowed and made to lose or
-// change bytes.
+// A bad line between two servers: a TCP proxy that counts bytes. Tests can cut, freeze or slow it, and let it reset
+// connections or change bytes.
 import { connect, createServer } from 'node:net'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,19 +7,19 @@ import { random } from '../../bench/tiles.js'
 
 const linkDefaults = {
   rate: Infinity, // bytes a second in each direction, of all connections together
-  delay: 0, // milliseconds on the way, in each direction
+  delay: 0, // milliseconds of delay, in each direction
   loss: 0, // bytes after which a connection is reset, on average; 0: never
-  flip: 0 // bytes from the server between two that arrive changed, on average; 0: never
+  flip: 0 // bytes from the server between two changed bytes, on average; 0: never
 }
 
 const PIECE = 16384 // bytes passed on at once
-const QUEUE = 64 // pieces on their way at most
-// characters on either side of a changed one without a quote or the end of a line: it lies in an attachment
+const QUEUE = 64 // pieces in flight at most
+// bytes on either side of a changed one: without a quote or an end of line among them, it belongs to an attachment
 const AROUND = 200
 const FRAMING = new Set([0x22, 0x0d])
 
 /**
- * @param {string} url of a server, or of a database
+ * @param {string} url of a server or a database
  * @param {Partial<typeof linkDefaults> & {seed?: number}} [options]
  */
 export async function startLink (url, options) {
@@ -32,54 +32,54 @@ class Link {
   #to
   #port = 0
   #random
-  #server = createServer(socket => this.#join(socket))
+  #server = createServer(socket => this.#accept(socket))
   #pairs = /** @type {Set<import('node:net').Socket[]>} */ (new Set())
-  #fuse = Infinity // bytes from the server until it is cut
+  #bytesUntilCut = Infinity // bytes from the server until the link is cut
   #frozen = /** @type {Promise<void> | undefined} */ (undefined)
   #thaw = () => {}
   #stranded = new WeakSet()
-  #free = { up: 0, down: 0 } // when the next byte may go
+  #freeAt = { up: 0, down: 0 } // when the next byte may be sent
   #untilFlip = Infinity
 
   /** @param {string} url @param {Partial<typeof linkDefaults> & {seed?: number}} [options] */
   constructor (url, { seed = 1, ...settings } = {}) {
     this.#to = new URL(url)
     this.#random = random(seed)
-    /** Bytes that got through: up to the server, down from it. */
+    /** Bytes that were passed on: up to the server, down from it. */
     this.bytes = { up: 0, down: 0 }
-    /** How often: connections made, of those the ones that were reset, and bytes changed. */
+    /** Counts of connections, of reset connections, and of changed bytes. */
     this.counts = { connections: 0, resets: 0, flips: 0 }
     this.set(settings)
   }
 
-  /** The URL of the server, or of the database, by way of the link. */
+  /** The URL of the server or the database through the link. */
   get url () {
     return `${this.#to.protocol}//${this.#to.username ? `${this.#to.username}:${this.#to.password}@` : ''}127.0.0.1:` +
       `${this.#port}${this.#to.pathname.replace(/\/$/, '')}`
   }
 
   /**
-   * What it does to bytes from now on; what is not named is as it should be.
+   * Replaces the settings from now on. Settings that are not named get their defaults.
    * @param {Partial<typeof linkDefaults>} [settings]
    */
   set (settings) {
     this.settings = { ...linkDefaults, ...settings }
-    this.#untilFlip = this.#next(this.settings.flip)
+    this.#untilFlip = this.#randomInterval(this.settings.flip)
   }
 
   /** Resets all connections and refuses new ones. */
   cut () {
-    this.#fuse = Infinity
+    this.#bytesUntilCut = Infinity
     this.#server.close()
     for (const pair of this.#pairs) this.#reset(pair)
   }
 
-  /** Cuts it when so many more bytes have come from the server. @param {number} bytes */
+  /** Cuts the link after so many more bytes from the server. @param {number} bytes */
   cutAfter (bytes) {
-    this.#fuse = bytes
+    this.#bytesUntilCut = bytes
   }
 
-  /** After a cut: the same address again. */
+  /** Listens again after a cut, at the same address. */
   async restore () {
     if (this.#server.listening) return
     this.#server.listen(this.#port, '127.0.0.1')
@@ -87,20 +87,20 @@ class Link {
     this.#port = /** @type {import('node:net').AddressInfo} */ (this.#server.address()).port
   }
 
-  /** Nothing gets through, nothing ends; new connections are taken. */
+  /** Holds all bytes back without closing connections. New connections are accepted. */
   freeze () {
     this.#frozen ??= new Promise(resolve => { this.#thaw = resolve })
   }
 
-  /** What was held back arrives. */
+  /** Passes the held bytes on. */
   thaw () {
     this.#thaw()
     this.#frozen = undefined
   }
 
   /**
-   * The connections of this moment are dead without knowing it, as behind a router that has forgotten them; new ones
-   * are well.
+   * Holds the bytes of the present connections back without closing them, as a router does that has forgotten them. New
+   * connections work.
    */
   strand () {
     for (const pair of this.#pairs) this.#stranded.add(pair)
@@ -111,12 +111,12 @@ class Link {
     this.thaw()
   }
 
-  /** About so many, at random, and never a fraction. */
-  #next (mean) {
+  /** A random whole number with this mean; Infinity for 0. */
+  #randomInterval (mean) {
     return mean ? Math.ceil(-Math.log(1 - this.#random()) * mean) : Infinity
   }
 
-  #join (client) {
+  #accept (client) {
     this.counts.connections++
     const server = connect(+this.#to.port || 80, this.#to.hostname)
     const pair = [client, server]
@@ -140,22 +140,22 @@ class Link {
     for (const socket of pair) socket.resetAndDestroy()
   }
 
-  async #pass (from, to, way, pair, life) {
+  async #pass (from, to, direction, pair, life) {
     let sent = Promise.resolve()
     let queued = 0
     for await (const chunk of from) {
-      if (way === 'down') this.#spoil(chunk)
-      for (let at = 0; at < chunk.length; at += PIECE) {
-        const piece = chunk.subarray(at, at + PIECE)
-        const due = this.#due(piece.length, way)
-        const before = sent
+      if (direction === 'down') this.#corrupt(chunk)
+      for (let offset = 0; offset < chunk.length; offset += PIECE) {
+        const piece = chunk.subarray(offset, offset + PIECE)
+        const due = this.#due(piece.length, direction)
+        const previousPiece = sent
         queued++
         sent = (async () => {
-          await before
+          await previousPiece
           const wait = due - performance.now()
           if (wait > 1) await sleep(wait)
-          await this.#held(pair)
-          await this.#send(piece, to, way, pair, life)
+          await this.#waitWhileHeld(pair)
+          await this.#send(piece, to, direction, pair, life)
           queued--
         })()
         sent.catch(() => {})
@@ -163,54 +163,54 @@ class Link {
       }
     }
     await sent
-    await this.#held(pair)
+    await this.#waitWhileHeld(pair)
     to.end()
   }
 
-  /** When these bytes arrive. */
-  #due (length, way) {
+  /** The time at which these bytes arrive. */
+  #due (length, direction) {
     const now = performance.now()
     const { rate, delay } = this.settings
-    this.#free[way] = Math.max(now, this.#free[way]) + length / rate * 1000
-    return this.#free[way] + delay
+    this.#freeAt[direction] = Math.max(now, this.#freeAt[direction]) + length / rate * 1000
+    return this.#freeAt[direction] + delay
   }
 
-  async #held (pair) {
+  async #waitWhileHeld (pair) {
     while (this.#frozen) await this.#frozen
-    if (this.#stranded.has(pair)) await new Promise(() => {}) // until it is reset
+    if (this.#stranded.has(pair)) await new Promise(() => {}) // never resolves: the connection is reset later
   }
 
-  async #send (piece, to, way, pair, life) {
+  async #send (piece, to, direction, pair, life) {
     if (!this.settings.loss) life.left = undefined
-    else life.left ??= this.#next(this.settings.loss)
-    const last = Math.min(life.left ?? Infinity, way === 'down' ? this.#fuse : Infinity)
-    const passing = piece.length > last ? piece.subarray(0, last) : piece
+    else life.left ??= this.#randomInterval(this.settings.loss)
+    const allowedBytes = Math.min(life.left ?? Infinity, direction === 'down' ? this.#bytesUntilCut : Infinity)
+    const passing = piece.length > allowedBytes ? piece.subarray(0, allowedBytes) : piece
     if (to.destroyed) return
-    this.bytes[way] += passing.length
+    this.bytes[direction] += passing.length
     if (life.left) life.left -= passing.length
-    if (way === 'down') this.#fuse -= passing.length
+    if (direction === 'down') this.#bytesUntilCut -= passing.length
     const isTaken = to.write(passing)
     if (passing === piece) {
       return isTaken || to.destroyed ? undefined : Promise.race([once(to, 'drain'), once(to, 'close')])
     }
-    // the bytes before it are to arrive
+    // the bytes before the cut must arrive
     await new Promise(resolve => to.write('', () => resolve(undefined)))
-    if (this.#fuse < 1) this.cut()
+    if (this.#bytesUntilCut < 1) this.cut()
     else this.#reset(pair)
   }
 
-  /** Changes a byte of an attachment now and then: of nothing else could one tell. */
-  #spoil (chunk) {
+  /** Changes a byte of an attachment now and then. A reader cannot detect changes of other bytes. */
+  #corrupt (chunk) {
     this.#untilFlip -= chunk.length
     if (this.#untilFlip > 0) return
     for (let tries = 0; tries < 100; tries++) {
-      const at = Math.floor(this.#random() * chunk.length)
-      const around = chunk.subarray(Math.max(0, at - AROUND), at + AROUND)
-      // what is no text is in an attachment anyway
-      if (chunk[at] < 0x80 && (around.length < 2 * AROUND || around.some(byte => FRAMING.has(byte)))) continue
-      chunk[at] ^= chunk[at] === 0x41 ? 3 : 1 // A to B, and other letters of base64 to letters
+      const position = Math.floor(this.#random() * chunk.length)
+      const nearby = chunk.subarray(Math.max(0, position - AROUND), position + AROUND)
+      // a byte above 0x7f belongs to an attachment in any case
+      if (chunk[position] < 0x80 && (nearby.length < 2 * AROUND || nearby.some(byte => FRAMING.has(byte)))) continue
+      chunk[position] ^= chunk[position] === 0x41 ? 3 : 1 // A to B, and other letters of base64 to letters
       this.counts.flips++
-      this.#untilFlip = this.#next(this.settings.flip)
+      this.#untilFlip = this.#randomInterval(this.settings.flip)
       return
     }
   }

@@ -1,5 +1,5 @@
-// Mirrors over lines that are slow, far, lossy, cut or dead: what arrives is right, and the replication knows how it
-// is.
+// Mirrors over links that are slow, distant, lossy, cut or dead: the copies are correct, and the replication reports
+// its state.
 import assert from 'node:assert/strict'
 import { mirror } from '../../loader/maintain/mirror/index.js'
 import { PUBLIC_SECURITY } from '../../loader/store/index.js'
@@ -12,14 +12,14 @@ import { T2, edition, fill, follow, hasty, limits, replication, whileFollowing, 
 
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const COUNT = 300
-const HASTE = 20 // the 30 s that are waited for an answer are 1.5 s
-// milliseconds until a line is taken for dead in the middle: three rounds of batches, each tried twice
+const HASTE = 20 // divides the timeouts: 30 s for an answer become 1.5 s
+// milliseconds until a link counts as dead during a copy: three rounds of batches, each tried twice
 const DEAD = 9000
 const MOMENT = 1 // seconds of lag: half of it is a poll
-const POLL = 1000 // milliseconds after which a poll that was to be answered in half a second is given up
+const POLL = 1000 // milliseconds until the mirror gives up a poll that takes half a second
 
 onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
-  let from, to, store, near, far
+  let from, to, store, sourceLink, targetLink
   before(async () => {
     from = await backend.database()
     store = await fill(from, { count: COUNT })
@@ -27,59 +27,60 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
   beforeEach(async () => {
     to = await backend.database()
     await request(to, { method: 'PUT' })
-    near = await startLink(from, { seed: SEED })
-    far = await startLink(to, { seed: SEED + 1 })
+    sourceLink = await startLink(from, { seed: SEED })
+    targetLink = await startLink(to, { seed: SEED + 1 })
   })
   afterEach(async () => {
-    await near.close()
-    await far.close()
+    await sourceLink.close()
+    await targetLink.close()
   })
 
-  const run = options => replication(near.url, far.url, options).run()
-  const same = async () => assert.deepEqual(await differences(from, to), [])
-  /** New versions of some tiles, which are not those of before. */
+  const run = options => replication(sourceLink.url, targetLink.url, options).run()
+  const assertSame = async () => assert.deepEqual(await differences(from, to), [])
+  /** Writes new versions of some tiles, with other images for each seed. */
   const change =
     (count, seed) => write(store, edition({ count, time: T2.replace('2022', `${2022 + seed}`), seed: 100 + seed }))
 
   it('is complete when connections are reset again and again', async () => {
-    near.set({ loss: 150e3 })
-    far.set({ loss: 150e3 })
+    sourceLink.set({ loss: 150e3 })
+    targetLink.set({ loss: 150e3 })
     const status = await run({ couch: { ...hasty, retries: 20 } })
-    assert.ok(near.counts.resets > 3 && far.counts.resets > 3, `${near.counts.resets} and ${far.counts.resets} resets`)
+    assert.ok(sourceLink.counts.resets > 3 && targetLink.counts.resets > 3,
+      `${sourceLink.counts.resets} and ${targetLink.counts.resets} resets`)
     assert.equal(status.refused, 0)
-    await same()
+    await assertSame()
   })
 
   it('gets its design documents and its index over connections that are reset', async () => {
     await store.secure(PUBLIC_SECURITY)
-    near.set({ loss: 150e3 })
-    far.set({ loss: 3e6 }) // the viewer goes in one request
-    const status = await mirror(near.url, far.url, { limits })
-    assert.ok(near.counts.resets + far.counts.resets > 2)
+    sourceLink.set({ loss: 150e3 })
+    targetLink.set({ loss: 3e6 }) // the viewer is sent in one request
+    const status = await mirror(sourceLink.url, targetLink.url, { limits })
+    assert.ok(sourceLink.counts.resets + targetLink.counts.resets > 2)
     assert.equal(status.refused, 0)
-    await same()
+    await assertSame()
     const { rows } = await json(`${to}/_design/versions/_view/by_tile?reduce=true&stable=true&update=false`)
     assert.ok(rows[0].value > COUNT, 'the index is there')
   })
 
   it('is complete over a slow connection with a long delay', async () => {
-    near.set({ rate: 400e3, delay: 30 })
-    far.set({ rate: 400e3, delay: 30 })
+    sourceLink.set({ rate: 400e3, delay: 30 })
+    targetLink.set({ rate: 400e3, delay: 30 })
     const began = performance.now()
     const status = await run({ couch: { ...hasty, haste: 4 } })
     assert.ok(performance.now() - began > 2500)
     assert.equal(status.refused + status.absent, 0)
-    await same()
+    await assertSame()
   })
 
   for (const side of ['source', 'target']) {
     it(`continues where it stopped when the connection to the ${side} is cut again and again`, async () => {
       const next = random(SEED)
-      const link = side === 'source' ? near : far
-      const clean = (await json(from)).doc_count
+      const link = side === 'source' ? sourceLink : targetLink
+      const docCount = (await json(from)).doc_count
       let [written, tries] = [0, 0]
       for (let cuts = 0; ; tries++) {
-        // from the target come but a few bytes for many
+        // the target answers with few bytes
         link.cutAfter((side === 'source' ? 200e3 + next() * 400e3 : 10e3 + next() * 10e3) * (cuts < 6 ? 1 : Infinity))
         try {
           written += (await run()).docs
@@ -92,65 +93,65 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
         }
       }
       assert.ok(tries >= 2, `cut ${tries} times`)
-      // the last cut may not have come yet, or with the last word
+      // the last cut may still be pending, or have happened after the last answer
       link.cutAfter(Infinity)
       await link.restore()
-      // what was on its way is written again at most: four batches a cut
-      assert.ok(written < clean + tries * 4 * 40, `${written} written for ${clean}`)
-      await same()
+      // at most the batches in flight are written again: four batches of 40 per cut
+      assert.ok(written < docCount + tries * 4 * 40, `${written} written for ${docCount}`)
+      await assertSame()
       assert.equal((await run()).missing, 0)
     })
 
     it(`is away while the connection to the ${side} is cut, and comes back by itself`, async () => {
-      const link = side === 'source' ? near : far
-      await whileFollowing(near.url, far.url, {}, async following => {
+      const link = side === 'source' ? sourceLink : targetLink
+      await whileFollowing(sourceLink.url, targetLink.url, {}, async following => {
         await until(() => (following.status().lag ?? Infinity) < MOMENT, { what: 'no lag' })
         for (const round of side === 'source' ? [1, 2] : [3, 4]) {
           link.cut()
           await change(30, round)
           await until(() => following.is('away'), { what: 'it to be away' })
-          // in the middle of an answer the one, else the other
+          // BAD_ANSWER if the cut happened during an answer, else UNREACHABLE
           assert.ok(['UNREACHABLE', 'BAD_ANSWER'].includes(following.status().error), following.status().error)
           const { lag = Infinity } = following.status()
           await until(() => (following.status().lag ?? 0) > lag, { what: 'the lag to grow' })
           await link.restore()
           await until(() => following.is('following'), { timeout: 20000, what: 'it to follow again' })
-          await same()
+          await assertSame()
           await until(() => (following.status().lag ?? Infinity) < MOMENT, { what: 'the lag to be gone' })
         }
       })
     })
 
     it(`gives up a dead connection to the ${side}, and goes on when it works again`, async () => {
-      const link = side === 'source' ? near : far
-      const following = follow(near.url, far.url, { couch: { ...hasty, haste: HASTE } })
+      const link = side === 'source' ? sourceLink : targetLink
+      const following = follow(sourceLink.url, targetLink.url, { couch: { ...hasty, haste: HASTE } })
       try {
         await until(() => following.status().docs > 50, { every: 2, what: 'some documents' })
         link.freeze()
-        const frozen = performance.now()
+        const frozenAt = performance.now()
         await until(() => following.is('away'), { timeout: 30000, what: 'it to be away' })
-        assert.ok(performance.now() - frozen < Math.max(POLL, DEAD) + 8000 * TIME_FACTOR,
-          `found after ${performance.now() - frozen} ms`)
+        assert.ok(performance.now() - frozenAt < Math.max(POLL, DEAD) + 8000 * TIME_FACTOR,
+          `found after ${performance.now() - frozenAt} ms`)
         link.thaw()
         await until(() => following.is('following'), { timeout: 20000, what: 'it to follow' })
-        await same()
+        await assertSame()
       } finally {
         await following.stop()
       }
     })
 
     it(`replaces connections to the ${side} that a router has forgotten`, async () => {
-      const link = side === 'source' ? near : far
-      await whileFollowing(near.url, far.url, { couch: { ...hasty, haste: HASTE } }, async following => {
+      const link = side === 'source' ? sourceLink : targetLink
+      await whileFollowing(sourceLink.url, targetLink.url, { couch: { ...hasty, haste: HASTE } }, async following => {
         link.strand()
         const round = side === 'source' ? 5 : 6
         await change(10, round)
-        const changed = performance.now()
-        const last = `${from}/${encodeURIComponent('osm:10:0:9')}`
-        const { _rev: rev } = await json(last)
-        await until(async () => (await json(last.replace(from, to)))._rev === rev,
+        const changedAt = performance.now()
+        const lastTileUrl = `${from}/${encodeURIComponent('osm:10:0:9')}`
+        const { _rev: rev } = await json(lastTileUrl)
+        await until(async () => (await json(lastTileUrl.replace(from, to)))._rev === rev,
           { timeout: 20000, every: 100, what: 'the change to arrive' })
-        const lag = performance.now() - changed
+        const lag = performance.now() - changedAt
         assert.ok(lag < POLL + 5000 * TIME_FACTOR, `there after ${lag} ms`)
         await until(async () => following.is('following') && !(await differences(from, to)).length,
           { what: 'the others' })
@@ -159,21 +160,21 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
   }
 
   it('stores no byte that was changed on the way', async () => {
-    near.set({ flip: 100e3 })
+    sourceLink.set({ flip: 100e3 })
     const errors = []
     await run({ couch: { ...hasty, retries: 20, onRetry: error => errors.push(error.code) } })
-    assert.ok(near.counts.flips > 5, `${near.counts.flips} bytes changed`)
+    assert.ok(sourceLink.counts.flips > 5, `${sourceLink.counts.flips} bytes changed`)
     assert.ok(errors.length && errors.every(code => code === 'BAD_ANSWER'), errors.join())
-    await same()
+    await assertSame()
   })
 
   it('stores nothing when every answer arrives changed, and reports it', async () => {
-    near.set({ flip: 100 })
+    sourceLink.set({ flip: 100 })
     await assert.rejects(run(), { code: 'BAD_ANSWER' })
     const { rows } = await json(`${to}/_all_docs?include_docs=true`)
     assert.deepEqual(rows.filter(({ doc }) => doc.type === 'tile'), [])
-    near.set()
+    sourceLink.set()
     await run()
-    await same()
+    await assertSame()
   })
 }, { timeout: 60000 })

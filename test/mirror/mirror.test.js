@@ -1,4 +1,4 @@
-// A store and its mirror: made, filled, made ready, and gone on with.
+// A store and its mirror: the first fill, design documents and access rights, and later runs.
 import assert from 'node:assert/strict'
 import { PRIVATE_SECURITY, PUBLIC_SECURITY, Store } from '../../loader/index.js'
 import { Mirror, mirror } from '../../loader/maintain/mirror/index.js'
@@ -34,11 +34,11 @@ onEachPair('a mirror', (from, to) => {
 
   it('writes nothing in a second run when nothing changed', async () => {
     await mirror(url, target)
-    const { update_seq: before } = await json(target)
+    const { update_seq: seqBefore } = await json(target)
     const { changes, missing, docs, ready } = await mirror(url, target)
     assert.deepEqual([changes, missing, docs, ready.created, ready.access], [0, 0, 0, false, 'kept'])
     assert.ok(ready.designs.every(({ action }) => action === 'unchanged'))
-    assert.equal(Number.parseInt((await json(target)).update_seq), Number.parseInt(before))
+    assert.equal(Number.parseInt((await json(target)).update_seq), Number.parseInt(seqBefore))
   })
 
   it('is for admins only and has no validation while it is filled, and opens in the run after a stop', async () => {
@@ -54,22 +54,22 @@ onEachPair('a mirror', (from, to) => {
   })
 
   it('is measured by a dry run, which counts the missing documents and writes nothing', async () => {
-    const [{ update_seq: before }, notes] = [await json(url), await notesOf(url)]
+    const [{ update_seq: seqBefore }, notes] = [await json(url), await notesOf(url)]
     const { missing, docs, lacked } = await mirror(url, target, { dryRun: true })
     assert.deepEqual([missing, docs, lacked], [49, 0, { marker: 1, layers: 1, editions: 2, heads: 36, past: 9 }])
     assert.equal((await mirror(url, null, { dryRun: true })).missing, 49)
     assert.deepEqual([await isThere(target), (await json(url)).update_seq.split('-')[0], await notesOf(url)],
-      [false, before.split('-')[0], notes])
+      [false, seqBefore.split('-')[0], notes])
     await mirror(url, target, { layers: ['osm'], current: true })
-    const there = await notesOf(target)
+    const targetNotes = await notesOf(target)
     assert.equal((await mirror(url, target, { dryRun: true })).missing, 9, 'the past')
-    assert.equal(await notesOf(target), there)
+    assert.equal(await notesOf(target), targetNotes)
   })
 
   it('keeps the security and a design document that the target’s operator set', async () => {
     const security = { admins: { names: ['operator'], roles: ['_admin'] }, members: { names: ['guest'], roles: [] } }
-    const own = await Store.create(target, { public: false })
-    await own.secure(security)
+    const targetStore = await Store.create(target, { public: false })
+    await targetStore.secure(security)
     await put(`${target}/_design/tiles`,
       { language: 'javascript', mine: true, validate_doc_update: '(function () {})' })
     const { ready } = await mirror(url, target)
@@ -80,8 +80,8 @@ onEachPair('a mirror', (from, to) => {
   })
 
   it('completes in both runs when it is started twice at the same time', async () => {
-    const both = await Promise.all([mirror(url, target), mirror(url, target)])
-    assert.ok(both.every(({ upToDate, lacking }) => upToDate && !lacking))
+    const statuses = await Promise.all([mirror(url, target), mirror(url, target)])
+    assert.ok(statuses.every(({ upToDate, lacking }) => upToDate && !lacking))
     assert.deepEqual(await differences(url, target, { design: true }), [])
     assert.equal(await json(`${target}/_local/tilecouch-filling`).then(({ error }) => error), 'not_found')
   })
@@ -160,19 +160,19 @@ onEachStore('the sources and targets of a mirror', backend => {
 
   it('can include a gateway as source, but not as target', async () => {
     const { url: gateway, close } = await startGateway({ db: url, port: 0, logLevel: 'silent', dbAccess: true })
-    const at = `${gateway.replace(/\/$/, '')}/db`
+    const gatewayDb = `${gateway.replace(/\/$/, '')}/db`
     try {
       for (const dryRun of [false, true]) {
-        await assert.rejects(mirror(url, at, { dryRun }),
+        await assert.rejects(mirror(url, gatewayDb, { dryRun }),
           ({ code, message }) => code === 'READ_ONLY' && message.includes('gateway'))
       }
       await assert.rejects(mirror(gateway.replace(/\/$/, '') + '/tiles', target),
         ({ code, message }) => code === 'SOURCE_UNREADABLE' && message.includes('/db'))
-      await assert.rejects(mirror(at, url), { code: 'SAME_DATABASE' })
-      const { ready } = await mirror(at, target)
+      await assert.rejects(mirror(gatewayDb, url), { code: 'SAME_DATABASE' })
+      const { ready } = await mirror(gatewayDb, target)
       assert.deepEqual([ready.created, ready.access], [true, 'opened'])
       assert.deepEqual(await differences(url, target, { design: true }), [])
-      assert.equal((await mirror(at, target)).changes, 0, 'the target remembers alone')
+      assert.equal((await mirror(gatewayDb, target)).changes, 0, 'the target remembers alone')
     } finally {
       await close()
     }

@@ -1,11 +1,11 @@
-// What a mirror is to hold, by reading every document of the source for what its fields say: slow, and nothing to get
-// wrong in.
+// Computes which documents a mirror of a part must hold, from the fields of every document of the source. It is slow
+// and simple. The tests of partial mirrors compare real mirrors with it.
 import { asOf, tileBounds } from '../../core/index.js'
 
 /**
- * @param {any[]} docs of a store, without deleted ones
+ * @param {any[]} docs all documents of a store, without deleted ones
  * @param {{layers?: string[], bbox?: number[], polygon?: import('../../core/area.js').Area, zooms?: {min: number, max:
- *   number}, current?: boolean, since?: string}} wanted
+ *   number}, current?: boolean, since?: string}} selection
  * @returns {Set<string>} ids
  */
 export function belonging (docs, { layers, bbox, polygon, zooms, current, since }) {
@@ -32,7 +32,7 @@ const nameOf = ({ layer, z, x, y }) => [layer, z, x, y].join()
 
 const overlap = ([west, south, east, north], [w, s, e, n]) => west < e && w < east && south < n && s < north
 
-/** The versions of each tile, by time. */
+/** The versions of each tile, sorted by time. */
 export function tilesOf (docs) {
   const tiles = new Map()
   for (const doc of docs) {
@@ -43,6 +43,6 @@ export function tilesOf (docs) {
   return tiles
 }
 
-/** What a tile shows at times, as text: the digest of its bytes. */
+/** The digests that a tile shows at the given times, as text. */
 export const shownAt =
   (versions, times) => times.map(time => asOf(versions, time)?._attachments?.tile.digest ?? 'nothing').join(' ')

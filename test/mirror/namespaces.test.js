@@ -1,5 +1,5 @@
-// Servers in network namespaces of their own: the kernel cuts their lines, slows them and loses packets, and nobody is
-// told.
+// Servers in separate network namespaces. The kernel cuts or slows their lines and drops packets, without closing any
+// connection.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
@@ -12,13 +12,13 @@ import { edition, fill, follow, hasty, replication, T2, write } from '../support
 const sh =
   (...command) => execFileSync(command[0], command.slice(1), { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 
-const made = /** @type {Set<Namespace>} */ (new Set())
-// a test that was ended leaves none behind either
-process.once('exit', () => { for (const namespace of made) namespace.close() })
+const namespaces = /** @type {Set<Namespace>} */ (new Set())
+// an interrupted test removes its namespaces too
+process.once('exit', () => { for (const namespace of namespaces) namespace.close() })
 process.once('SIGTERM', () => process.exit(143))
 
-/** Why there can be none here; nothing when there can. */
-function whyNot () {
+/** The reason why this machine cannot create network namespaces, or undefined if it can. */
+function reasonToSkip () {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'network namespaces need root on Linux'
   try {
     new Namespace().close()
@@ -35,46 +35,46 @@ class Namespace {
     const number = Namespace.#count++
     this.name = `tilecouch-${process.pid}-${number}`
     this.card = `tc${process.pid}-${number}`
-    // of 198.18.0.0/15, which is for tests of networks, four addresses each
+    // four addresses each of 198.18.0.0/15, which is reserved for network tests
     const net = (process.pid * 8 + number) % 16384
-    const address = last => `198.18.${net >> 6}.${(net & 63) * 4 + last}`
+    const address = host => `198.18.${net >> 6}.${(net & 63) * 4 + host}`
     this.address = address(2)
-    made.add(this)
+    namespaces.add(this)
     try {
       sh('ip', 'netns', 'add', this.name)
       sh('ip', 'link', 'add', this.card, 'type', 'veth', 'peer', 'name', 'line', 'netns', this.name)
       sh('ip', 'addr', 'add', `${address(1)}/30`, 'dev', this.card)
       sh('ip', 'link', 'set', this.card, 'up')
-      this.#inside('addr', 'add', `${this.address}/30`, 'dev', 'line')
-      this.#inside('link', 'set', 'line', 'up')
-      this.#inside('link', 'set', 'lo', 'up')
+      this.#runIp('addr', 'add', `${this.address}/30`, 'dev', 'line')
+      this.#runIp('link', 'set', 'line', 'up')
+      this.#runIp('link', 'set', 'lo', 'up')
     } catch (error) {
       this.close()
       throw error
     }
   }
 
-  #inside (...command) {
+  #runIp (...command) {
     return sh('ip', '-n', this.name, ...command)
   }
 
-  /** A command runs in it. */
+  /** The start of a command line that runs in the namespace. */
   get prefix () {
     return ['ip', 'netns', 'exec', this.name]
   }
 
-  /** Packets are lost without a word: neither side closes anything. */
+  /** Drops all packets. Neither side closes its connections. */
   cut () {
-    this.#inside('link', 'set', 'line', 'down')
+    this.#runIp('link', 'set', 'line', 'down')
   }
 
   restore () {
-    this.#inside('link', 'set', 'line', 'up')
+    this.#runIp('link', 'set', 'line', 'up')
   }
 
   /**
-   * So fast at most in either direction; what does not fit into the queue is lost.
-   * @param {{rate: string, queue: number}} options as tc says it; bytes
+   * Limits the rate in both directions. Packets that do not fit into the queue are dropped.
+   * @param {{rate: string, queue: number}} options rate as `tc` takes it, queue in bytes
    */
   slow ({ rate, queue }) {
     const shape = ['tbf', 'rate', rate, 'burst', '5kb', 'limit', `${queue}`]
@@ -82,36 +82,36 @@ class Namespace {
     sh(...this.prefix, 'tc', 'qdisc', 'replace', 'dev', 'line', 'root', ...shape)
   }
 
-  /** Packets that were lost in the queue of the server's side. */
+  /** Counts the packets that the queue on the server's side dropped. */
   lost () {
     return Number(/dropped (\d+)/.exec(sh(...this.prefix, 'tc', '-s', 'qdisc', 'show', 'dev', 'line'))?.[1])
   }
 
-  /** As fast as it was. */
+  /** Removes the limit of the rate. */
   free () {
     sh('tc', 'qdisc', 'del', 'dev', this.card, 'root')
     sh(...this.prefix, 'tc', 'qdisc', 'del', 'dev', 'line', 'root')
   }
 
   close () {
-    if (!made.delete(this)) return
+    if (!namespaces.delete(this)) return
     try {
       for (const pid of sh('ip', 'netns', 'pids', this.name).split('\n').filter(Boolean)) process.kill(+pid, 'SIGKILL')
     } catch {
-      // none, or just gone
+      // the namespace has no processes, or they have just ended
     }
     for (const command of [['ip', 'link', 'del', this.card], ['ip', 'netns', 'del', this.name]]) {
       try {
         sh(...command)
       } catch {
-        // it did not get that far
+        // the constructor failed before it created this one
       }
     }
   }
 }
 
 const COUNT = 600
-const HASTE = 20 // the 30 s that are waited for an answer are 1.5 s
+const HASTE = 20 // divides the timeouts: 30 s for an answer become 1.5 s
 const year = number => T2.replace('2022', `${number}`)
 
 describe('mirrors between network namespaces', function () {
@@ -120,8 +120,8 @@ describe('mirrors between network namespaces', function () {
     /** @type {Record<string, {namespace: Namespace, server: Awaited<ReturnType<typeof startCouchDb>>}>} */ ({})
   let from, to, store
   before(async function () {
-    const why = findCouchDb() ? whyNot() : 'no CouchDB: COUCHDB_BIN names one'
-    if (why) return skip(this, why)
+    const skipReason = findCouchDb() ? reasonToSkip() : 'no CouchDB: COUCHDB_BIN names one'
+    if (skipReason) return skip(this, skipReason)
     for (const side of ['source', 'target']) {
       const namespace = new Namespace()
       sides[side] = { namespace, server: /** @type {any} */ (undefined) }
@@ -140,7 +140,7 @@ describe('mirrors between network namespaces', function () {
     }
   })
 
-  const same = async () => assert.deepEqual(await differences(from, to), [])
+  const assertSame = async () => assert.deepEqual(await differences(from, to), [])
 
   it('continue after a cut line, both while they copy and while they are idle', async () => {
     const mirror = follow(from, to, { couch: { ...hasty, haste: HASTE } })
@@ -154,7 +154,7 @@ describe('mirrors between network namespaces', function () {
         sides[side].namespace.restore()
       }
       await until(() => mirror.is('following'), { timeout: 40000, what: 'it to follow' })
-      await same()
+      await assertSame()
 
       sides.source.namespace.cut()
       await until(() => mirror.is('away'), { timeout: 40000, what: 'it to be away again' })
@@ -176,6 +176,6 @@ describe('mirrors between network namespaces', function () {
     } finally {
       for (const { namespace } of Object.values(sides)) namespace.free()
     }
-    await same()
+    await assertSame()
   })
 })

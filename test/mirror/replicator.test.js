@@ -11,7 +11,8 @@ import { json, onEachStore, put, request } from '../support/backends.js'
 import { origin } from './pairs.js'
 
 const page = readFileSync(new URL('../../docs/mirrors.md', import.meta.url), 'utf8')
-const [document, ofLayers] = [...page.matchAll(/```json\n(\{ "_id"[^]*?)```/g)].map(([, text]) => JSON.parse(text))
+const [replicationDocument, layerSelector] =
+  [...page.matchAll(/```json\n(\{ "_id"[^]*?)```/g)].map(([, text]) => JSON.parse(text))
 
 const IDS = [
   'tilecouch', 'tilecouch2', 'layer:osm', 'layer:osm2', 'layer:sat', 'edition:osm@2023-06-01T00:00:00Z',
@@ -26,13 +27,13 @@ const IDS = [
 ]
 
 describe('the selectors for the replicator of CouchDB', () => {
-  for (const [name, selector, wanted] of [
-    ['of everything', document.selector, {}], ['of some layers', ofLayers, { layers: ['osm', 'sat'] }]
+  for (const [name, selector, options] of [
+    ['of everything', replicationDocument.selector, {}], ['of some layers', layerSelector, { layers: ['osm', 'sat'] }]
   ]) {
     it(`${name} select the same documents as a mirror`, () => {
-      const selection = new Selection(wanted)
-      const takes = compileSelector(selector)
-      for (const id of IDS) assert.equal(takes({ _id: id }), selection.has(id), id)
+      const selection = new Selection(options)
+      const matches = compileSelector(selector)
+      for (const id of IDS) assert.equal(matches({ _id: id }), selection.has(id), id)
     })
   }
 })
@@ -54,7 +55,7 @@ onEachStore('the replicator of CouchDB', backend => {
       } }
     }
     const replicate = async (id, selector) => {
-      const { _id, ...doc } = document
+      const { _id, ...doc } = replicationDocument
       await put(`${server}/_replicator/${id}`,
         { ...doc, selector, continuous: false, source: withAuth(from), target: withAuth(to) })
       const state = async () => (await json(`${server}/_scheduler/docs/_replicator/${id}`).catch(() => ({}))).state
@@ -65,13 +66,13 @@ onEachStore('the replicator of CouchDB', backend => {
     }
     try {
       const name = `tilecouch-${to.split('_').at(-1)}`
-      await replicate(`${name}-osm`, ofLayers)
+      await replicate(`${name}-osm`, layerSelector)
       assert.equal((await mirror(from, to, { layers: ['osm'] })).missing, 0)
-      const gone = 'osm:5:1:1'
-      await request(`${from}/${gone}?rev=${(await json(`${from}/${gone}`))._rev}`, { method: 'DELETE' })
-      await replicate(name, document.selector)
+      const deletedId = 'osm:5:1:1'
+      await request(`${from}/${deletedId}?rev=${(await json(`${from}/${deletedId}`))._rev}`, { method: 'DELETE' })
+      await replicate(name, replicationDocument.selector)
       assert.equal((await mirror(from, to)).missing, 0)
-      assert.equal((await request(`${to}/${gone}`)).status, 404)
+      assert.equal((await request(`${to}/${deletedId}`)).status, 404)
       assert.equal((await request(`${to}/_design/foreign`)).status, 404)
       assert.ok(!(await json(`${to}/_all_docs`)).rows.some(({ id }) => isAdministrative(id)))
     } finally {

@@ -1,4 +1,4 @@
-// Security does not get weaker on the way: who may read, who may write, and where names and passwords go.
+// A mirror does not weaken security: who may read, who may write, and where names and passwords are sent.
 import assert from 'node:assert/strict'
 import { PRIVATE_SECURITY, PUBLIC_SECURITY, Store, WRITER_ROLE } from '../../loader/index.js'
 import { mirror } from '../../loader/maintain/mirror/index.js'
@@ -91,12 +91,12 @@ onEachStore('names and passwords of a mirror', backend => {
   })
 
   it('of a writer without admin rights are enough for an existing target', async () => {
-    const own = await Store.create(target, { public: true })
+    const targetStore = await Store.create(target, { public: true })
     const { skipped, access } = (await mirror(url, users.as(target, 'writer'))).ready
     assert.match(skipped, /not a db or server admin/)
     assert.deepEqual([access, await designsOf(target)], ['kept', {}])
     await mirror(url, target)
-    await own.write([{ layer: 'osm', z: 0, x: 0, y: 0, time: '2020-01-01T00:00:00Z', gone: true }])
+    await targetStore.write([{ layer: 'osm', z: 0, x: 0, y: 0, time: '2020-01-01T00:00:00Z', gone: true }])
     const { ready } = await mirror(url, users.as(target, 'writer'), { layers: ['osm'] })
     assert.deepEqual([ready.skipped, ready.designs.length], [undefined, 2])
     await assert.rejects(mirror(url, users.as(`${target}_new`, 'writer')), { code: 'FORBIDDEN' })
@@ -105,24 +105,24 @@ onEachStore('names and passwords of a mirror', backend => {
   it('of a reader are refused at the target before anything is copied', async () => {
     await mirror(url, target)
     await store.write([{ layer: 'osm', z: 0, x: 0, y: 0, time: '2020-01-01T00:00:00Z', gone: true }])
-    const before = await notesOf(url)
-    for (const who of [users.as(target, 'reader'), as(target)]) {
+    const notesBefore = await notesOf(url)
+    for (const targetUrl of [users.as(target, 'reader'), as(target)]) {
       for (const options of [{}, { live: true }, { dryRun: true }]) {
-        await assert.rejects(mirror(url, who, options),
+        await assert.rejects(mirror(url, targetUrl, options),
           ({ code, message }) => code === 'FORBIDDEN' && /may read there, but not write/.test(message))
       }
     }
-    assert.equal(await notesOf(url), before, 'the source was not even asked')
+    assert.equal(await notesOf(url), notesBefore, 'the source was not even asked')
   })
 
   it('that are wrong are reported with the database they are for, and never printed', async () => {
     await mirror(users.as(url, 'writer'), target)
     for (
-      const [from, to, where] of [[as(url, 'admin', 'wr0ng'), target, url], [url, as(target, 'admin', 'wr0ng'), target]]
+      const [from, to, wrong] of [[as(url, 'admin', 'wr0ng'), target, url], [url, as(target, 'admin', 'wr0ng'), target]]
     ) {
-      const error = await mirror(from, to).catch(found => found)
+      const error = await mirror(from, to).catch(reason => reason)
       assert.equal(error.code, 'UNAUTHORIZED')
-      assert.ok(error.message.includes(new URL(where).pathname))
+      assert.ok(error.message.includes(new URL(wrong).pathname))
       assert.doesNotMatch(JSON.stringify([error, error.message, error.details, error.stack]), /wr0ng/)
       const failed = await runCommand(['mirror', from, to, '--json'])
       assert.equal(failed.code, 1)
@@ -145,12 +145,12 @@ describe('the password of a mirror', () => {
     Object.assign(process.env,
       { COUCHDB_USER: 'home', COUCHDB_PASSWORD: 'h0me', TILECOUCH_FROM_USER: 'a%b', TILECOUCH_FROM_PASSWORD: 'p:@/%' })
     fake.answers = [[404, { error: 'not_found', reason: 'Database does not exist.' }]]
-    const there = fake.url.replace('admin:s3cret@', '')
-    await assert.rejects(mirror(`${there}_from`, `${there}_to`), { code: 'SOURCE_NOT_FOUND' })
-    const sent = path => new Set(fake.requests.filter(({ url }) => url.startsWith(path))
+    const serverUrl = fake.url.replace('admin:s3cret@', '')
+    await assert.rejects(mirror(`${serverUrl}_from`, `${serverUrl}_to`), { code: 'SOURCE_NOT_FOUND' })
+    const credentialsSentTo = path => new Set(fake.requests.filter(({ url }) => url.startsWith(path))
       .map(({ authorization = '' }) => atob(authorization.replace('Basic ', ''))))
-    assert.deepEqual([...sent('/tiles_from')], ['a%b:p:@/%'])
-    assert.deepEqual([...sent('/tiles_to')], ['home:h0me'])
+    assert.deepEqual([...credentialsSentTo('/tiles_from')], ['a%b:p:@/%'])
+    assert.deepEqual([...credentialsSentTo('/tiles_to')], ['home:h0me'])
   })
 })
 

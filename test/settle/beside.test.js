@@ -1,5 +1,5 @@
-// What others do while something is written, copied, expired or removed: at every request that it makes, another
-// program does all of its work at once.
+// Two programs change one tile at the same time: before one request of the first program, the second program does all
+// of its work. The tests repeat this for several requests of an expiry or removal.
 import assert from 'node:assert/strict'
 import { HeadWriter } from '../../core/store/head-writer.js'
 import { Couch } from '../../loader/store/couch.js'
@@ -18,7 +18,7 @@ const [A, B, C] = [1, 2, 3]
 const X = { layer: 'osm', z: 1, x: 0, y: 0 }
 const ID = 'osm:1:0:0'
 
-/** A store as one program sees it, which something else is done beside. */
+/** The connection of the first program. It calls a function before each request. */
 class Watched extends Couch {
   /** @param {string} url @param {(request: any) => Promise<void>} before */
   constructor (url, before) {
@@ -43,52 +43,52 @@ onEachStore('changes by another program at the same time', backend => {
     const { failed } = await (await Store.open(url)).write([{ ...X, time: T(year), bytes: png(image), ...fields }])
     assert.equal(failed, 0)
   }
-  const shown = async (layer = 'osm', from = store) => (
+  const readYears = async (layer = 'osm', from = store) => (
     await Promise.all(YEARS.map(year => from.at(layer, X.z, X.x, X.y, T(year))
       .then(({ bytes }) => 'ABC'[[A, B, C].findIndex(image => png(image).equals(bytes))], () => '-')))
   ).join('')
-  const both = async (expected, layer = 'osm') => {
-    assert.equal(await shown(layer), expected)
+  const assertShown = async (expected, layer = 'osm') => {
+    assert.equal(await readYears(layer), expected)
     await resolve(store)
-    assert.equal(await shown(layer), expected, 'and after everything is settled')
+    assert.equal(await readYears(layer), expected, 'and after everything is settled')
   }
-  /** Runs something in which `other` is done before the request of that number; false when there are fewer. */
-  const beside = async (at, run, other) => {
+  /** Runs `action`, and `otherAction` before the request with that number. Returns whether that request was made. */
+  const runBeside = async (number, action, otherAction) => {
     let count = 0
     let isDone = false
-    await run(new Store(new Watched(url, async () => {
-      if (count++ !== at) return
+    await action(new Store(new Watched(url, async () => {
+      if (count++ !== number) return
       isDone = true
-      await other()
+      await otherAction()
     })))
     return isDone
   }
 
   it('a removal between two requests of a batch keeps the tile that is written after it', async () => {
     await edition(1, { '1/0/0': A, '1/0/1': A })
-    const told = []
+    const outcomes = []
     const batch = new HeadWriter(store.couch,
-      { ...tileAccess(store.couch), stored: T(9), report: (tile, outcome) => told.push(outcome) })
+      { ...tileAccess(store.couch), stored: T(9), report: (tile, outcome) => outcomes.push(outcome) })
     await batch.store([new Tile({ ...X, y: 1, time: T(5), type: 'image/png', bytes: png(B) })])
     await removeTiles(await Store.open(url), 'osm', { only: [X] })
     await batch.store([new Tile({ ...X, time: T(5), type: 'image/png', bytes: png(C) })])
-    assert.deepEqual(told, ['advance', 'create'])
-    await both('----CCCCC')
+    assert.deepEqual(outcomes, ['advance', 'create'])
+    await assertShown('----CCCCC')
   })
 
   it('an edition that is loaded again during its removal stays, with its document', async () => {
-    for (let at = 3; ; at += 4) {
+    for (let number = 3; ; number += 4) {
       await edition(1, { '1/0/0': A })
       await edition(5, { '1/0/0': B })
       let isStated = false
-      const isDone = await beside(at, one => removeEdition(one, 'osm', T(5)), async () => {
+      const isDone = await runBeside(number, watched => removeEdition(watched, 'osm', T(5)), async () => {
         isStated = (await store.couch.request({ path: '_all_docs', qs: { startkey: 'removed:', endkey: 'removed;' } }))
           .rows.length > 0
         if (isStated) await edition(5, { '1/0/0': C })
       })
       if (isStated) {
-        await both('AAAACCCCC')
-        assert.deepEqual((await store.editions('osm')).map(({ time }) => time), [T(1), T(5)], `request ${at}`)
+        await assertShown('AAAACCCCC')
+        assert.deepEqual((await store.editions('osm')).map(({ time }) => time), [T(1), T(5)], `request ${number}`)
       }
       await store.destroy()
       ;({ store, url } = await publishedStore(backend))
@@ -101,7 +101,7 @@ onEachStore('changes by another program at the same time', backend => {
     await edition(5, { '1/0/0': null, '1/0/1': A }, { layer: 'two' })
     await removeTiles(store, 'two', { only: [{ z: 1, x: 0, y: 1 }] })
     await copyLayer(store, 'osm', 'two')
-    await both('AAAA-----', 'two')
+    await assertShown('AAAA-----', 'two')
   })
 
   it('a copy as of a time leaves out later confirmations of a version', async () => {
@@ -110,18 +110,18 @@ onEachStore('changes by another program at the same time', backend => {
     await write(5, A)
     await edition(3, { '1/0/0': B }, { layer: 'two' })
     await copyLayer(store, 'osm', 'two', { time: T(2) })
-    await both('AABBBBBBB', 'two')
+    await assertShown('AABBBBBBB', 'two')
   })
 
   it('a tile that is written again while it expires stays', async () => {
-    for (let at = 4; ; at++) {
+    for (let number = 4; ; number++) {
       await edition(1, { '1/0/1': A })
       await edition(3, { '1/0/0': B })
       await store.couch.update(ID, doc => ({ ...doc, expires: T(6) }))
-      const isDone = await beside(at, one => expire(one, { action: 'remove' }), () => write(9, C))
+      const isDone = await runBeside(number, watched => expire(watched, { action: 'remove' }), () => write(9, C))
       if (isDone) {
         await resolve(store)
-        assert.equal((await shown())[8], 'C', `request ${at}`)
+        assert.equal((await readYears())[8], 'C', `request ${number}`)
       }
       await store.destroy()
       ;({ store, url } = await publishedStore(backend))
@@ -140,24 +140,24 @@ onEachStore('changes by another program at the same time', backend => {
     assert.notEqual((await store.couch.get(ID))._rev, head._rev, 'it was found unchanged')
     const { ended, refused } = await expire(store, { action: 'remove' })
     assert.deepEqual([ended, refused], [1, 0])
-    await both('AABBB----')
+    await assertShown('AABBB----')
   })
 
   it('an image that one master prunes and another confirms is shown or named as unknown', async () => {
-    const { store: other, url: there } = await publishedStore(backend)
+    const { store: otherStore, url: otherUrl } = await publishedStore(backend)
     await edition(1, { '1/0/0': A })
-    await mirror(url, there)
+    await mirror(url, otherUrl)
     await edition(3, { '1/0/0': B })
-    await edition(5, { '1/0/0': A }, { into: other })
+    await edition(5, { '1/0/0': A }, { into: otherStore })
     await prune(store, 'osm', { policy: { last: 1 }, compact: 'never' })
-    for (const [from, to] of [[url, there], [there, url]]) await mirror(from, to)
-    const found = await Promise.all([store, other].map(one => resolve(one)))
-    const isShown = await Promise.all([store, other].map(one => shown('osm', one)))
-    for (const [at, { named }] of found.entries()) {
-      assert.ok(isShown[at].endsWith('AAAAA') || named.some(({ id, what }) => id === ID && what === 'unknown'),
-        isShown[at])
+    for (const [from, to] of [[url, otherUrl], [otherUrl, url]]) await mirror(from, to)
+    const summaries = await Promise.all([store, otherStore].map(master => resolve(master)))
+    const shownByMaster = await Promise.all([store, otherStore].map(master => readYears('osm', master)))
+    for (const [index, { named }] of summaries.entries()) {
+      assert.ok(shownByMaster[index].endsWith('AAAAA') || named.some(({ id, what }) => id === ID && what === 'unknown'),
+        shownByMaster[index])
     }
-    await other.destroy()
+    await otherStore.destroy()
   })
 
   it('a removal names a version that it leaves because the clock of its writer was ahead', async () => {
@@ -166,16 +166,16 @@ onEachStore('changes by another program at the same time', backend => {
     await store.couch.update(ID, doc => ({ ...doc, run: '20990101T000000000-abcd' }))
     const { versions, changed, named } = await removeEdition(store, 'osm', T(5))
     assert.deepEqual([versions, changed, named.map(({ id }) => id)], [0, 1, [ID]])
-    await both('AAAABBBBB')
+    await assertShown('AAAABBBBB')
   })
 
   it('a single write comes after the versions that it met, even with a slow clock', async () => {
     await edition(1, { '1/0/0': A })
-    const later = '20990101T000000000-abcd'
-    await store.couch.update(`manifest:osm@${T(5)}:${later}`, () => (
-      { type: 'manifest', layer: 'osm', time: T(5), run: later, complete: true, tiles: 0, root: 'x', blocks: {} }
+    const laterRun = '20990101T000000000-abcd'
+    await store.couch.update(`manifest:osm@${T(5)}:${laterRun}`, () => (
+      { type: 'manifest', layer: 'osm', time: T(5), run: laterRun, complete: true, tiles: 0, root: 'x', blocks: {} }
     ))
     await write(5, B)
-    await both('AAAABBBBB')
+    await assertShown('AAAABBBBB')
   })
 })

@@ -1,5 +1,5 @@
-// Compares everybody who reads a layer with a model of it. A scene is what is read: see readers.js; with the model and
-// a name.
+// Compares what every reader of a layer shows with a model of the layer. A scene names the layer that is read, its
+// model and the times. readers.js has the readers.
 import assert from 'node:assert/strict'
 import { check, resolve } from '../../loader/index.js'
 import { until } from '../../bench/wait.js'
@@ -9,18 +9,18 @@ import { PLACES, cheap, dear, gateway, trees } from './readers.js'
 /**
  * @typedef {import('./readers.js').At & {model: import('./model.js').Model, what: string, times: (string |
  *   undefined)[],
- *   isPart?: boolean}} Scene isPart: a mirror of a part, which shows nothing of the rest
+ *   isPart?: boolean}} Scene what: its name in messages; isPart: a mirror of a part, which shows no other tiles
  */
 
 /**
- * What cannot be: one master took out the last bytes while the other confirmed them. It is told, with the edition to
- * load again.
+ * Whether a tile lost its image: one master removed the last bytes while the other one confirmed them. `resolve`
+ * reports such a tile as unknown, with the edition to load again.
  */
 async function isUnknown (store, layer, tile, time = '~') {
   const { named } = await resolve(store, { layers: [layer], dryRun: true })
   const id = `${layer}:${tile.replaceAll('/', ':')}`
-  return named.some(({ what, id: faulty, reason }) => (
-    what === 'unknown' && faulty === id && time >= (/@(\S+) has/.exec(reason)?.[1] ?? '')))
+  return named.some(({ what, id: faultyId, reason }) => (
+    what === 'unknown' && faultyId === id && time >= (/@(\S+) has/.exec(reason)?.[1] ?? '')))
 }
 
 /** Compares what one reader shows. @param {Scene} scene @param {string} reader @param {string | undefined} time */
@@ -31,10 +31,10 @@ async function compare ({ store, layer, model, what, isPart }, reader, time, sho
     if (!isKnown && !isPart) continue
     const image = isKnown ? model.shown(tile, time) : null
     const bytes = shown.get(tile)
-    const seen = bytes ? [0, 1, 2].find(candidate => png(candidate).equals(bytes)) ?? 'something else' : null
-    if (seen === image || await isUnknown(store, layer, tile, time)) continue
+    const shownImage = bytes ? [0, 1, 2].find(candidate => png(candidate).equals(bytes)) ?? 'something else' : null
+    if (shownImage === image || await isUnknown(store, layer, tile, time)) continue
     expected[tile] = image
-    actual[tile] = seen
+    actual[tile] = shownImage
   }
   assert.deepEqual(actual, expected, `${reader}, ${what}, ${layer} ${time ? `as of ${time}` : 'now'}`)
 }
@@ -45,26 +45,26 @@ async function compareAll (scene, reader, read) {
   for (const [index, shown] of (await read(scene, times)).entries()) await compare(scene, reader, times[index], shown)
 }
 
-/** What the store itself answers. @param {Scene} scene */
+/** Compares the answers of the store itself. @param {Scene} scene */
 export async function compareStore (scene) {
   const reader = 'store.at and store.head'
   await compareAll(scene, reader, cheap[reader])
 }
 
-/** The other readers; a gateway may be a second behind. @param {Scene} scene */
+/** Compares the other readers. A gateway may be a second behind. @param {Scene} scene */
 export async function compareReaders (scene) {
   for (const [reader, read] of Object.entries(cheap).slice(1)) await compareAll(scene, reader, read)
   for (const [reader, read] of Object.entries(gateway)) {
     let error
-    const agrees = () => compareAll(scene, reader, read).then(() => true, met => {
-      error = met
+    const compareOnce = () => compareAll(scene, reader, read).then(() => true, difference => {
+      error = difference
       return false
     })
-    await until(agrees, { every: 50, timeout: 3000 }).catch(() => { throw error })
+    await until(compareOnce, { every: 50, timeout: 3000 }).catch(() => { throw error })
   }
 }
 
-/** Exports, backups, devices and trees of files. @param {Scene} scene */
+/** Compares exports, backups, devices and trees of files. @param {Scene} scene */
 export async function compareDear (scene) {
   const times = [undefined, ...scene.times.slice(2, 5).filter((_, index) => index % 2)]
   for (const [reader, read] of Object.entries(dear)) await compareAll({ ...scene, times }, reader, read)
@@ -74,8 +74,8 @@ export async function compareDear (scene) {
 }
 
 /**
- * Nothing that `check` calls a fault, except bytes that are nowhere, and blocks of a part that was not mirrored with
- * another one.
+ * Asserts that `check` finds no faults, except lost images, and missing blocks of a part that was mirrored earlier than
+ * another part.
  * @param {Scene & {isBehind?: boolean}} scene
  */
 export async function expectSound ({ store, layer, what, isBehind = false }) {

@@ -1,5 +1,5 @@
-// Every command that writes, ended with SIGKILL at one of its writes and run again: the layer, its copy, its mirror and
-// its restored backup show what was said. TILECOUCH_KILLS makes it a long run.
+// Every command that writes is killed with SIGKILL at one of its writes and run again. Then the layer, its copy, its
+// mirror and its restored backup show the loaded tiles. TILECOUCH_KILLS makes it a long run.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
@@ -21,22 +21,22 @@ const KILLS = +(process.env.TILECOUCH_KILLS ?? (process.env.TILECOUCH_LONG ? 100
 const SEED = +(process.env.TILECOUCH_SEED ?? 7)
 const T = year => `${year}-01-01T00:00:00Z`
 const YEARS = [2015, 2016, 2017, 2018, 2019, 2020, 2021, 2022]
-const LAST = 9 // of the writes of a command at which it may be ended
+const LAST = 9 // number of the last write of a command at which it may be killed
 
 const isWrite = ({ method, url }) => ['PUT', 'DELETE'].includes(method) ||
   (method === 'POST' && /\/(_bulk_docs|_purge)(\?|$)/.test(url))
 
 /**
- * A server before a store, which ends a program at one of its writes: before the store has it, or before the answer
- * comes back.
- * @param {string} target URL of a server, may hold a name and password
+ * Starts a proxy before a store. It kills a program at one of its writes: before the store gets the request, or before
+ * the program gets the answer.
+ * @param {string} target URL of a server, may have a name and password
  */
 async function startKilling (target) {
   const { hostname, port, username, password } = new URL(target)
   const state = {
     url: '',
     /**
-     * Whom to end, at which of its writes.
+     * The process to kill, after how many more writes, and whether the store gets the last write.
      * @type {{child: import('node:child_process').ChildProcess, left: number, arrives: boolean} | undefined}
      */
     victim: undefined,
@@ -48,7 +48,7 @@ async function startKilling (target) {
     state.victim = undefined
     state.kills++
   }
-  const { port: own, close } = await startServer((request, response) => {
+  const { port: proxyPort, close } = await startServer((request, response) => {
     const { victim } = state
     const isLast = victim && isWrite(request) && victim.left-- === 0
     if (isLast && !victim.arrives) return kill()
@@ -67,12 +67,12 @@ async function startKilling (target) {
     response.on('error', () => {})
     request.pipe(forward)
   })
-  state.url = `http://${username ? `${username}:${password}@` : ''}127.0.0.1:${own}`
+  state.url = `http://${username ? `${username}:${password}@` : ''}127.0.0.1:${proxyPort}`
   state.close = close
   return state
 }
 
-/** Whether a database is there, and open. */
+/** Whether a database exists and everybody may read it. */
 const isOpen = async url => {
   const security = await new Couch(url).request({ path: '_security' }).catch(error => {
     if (error.code !== 'DATABASE_NOT_FOUND') throw error
@@ -98,20 +98,20 @@ class Life {
 
   pick = list => list[Math.floor(this.next() * list.length)]
 
-  /** The way to a database past the server that kills. */
+  /** The URL of a database through the proxy that kills. */
   through (url) {
     return `${this.server.url}${new URL(url).pathname}`
   }
 
-  /** Runs a command that is ended at one of its writes, and then runs it to its end. @param {string[]} args */
+  /** Runs a command that is killed at one of its writes, and then runs it to its end. @param {string[]} args */
   async twice (...args) {
-    const first = startCommand(args)
-    this.server.victim = { child: first.child, left: Math.floor(this.next() * LAST), arrives: this.next() < 0.5 }
-    const { code, err } = await first.ended
+    const firstRun = startCommand(args)
+    this.server.victim = { child: firstRun.child, left: Math.floor(this.next() * LAST), arrives: this.next() < 0.5 }
+    const { code, err } = await firstRun.ended
     this.server.victim = undefined
     if (code === null) {
       this.done[args[0]] = (this.done[args[0]] ?? 0) + 1
-      // it was ended after its last write
+      // it was killed after its last write
       if (args[0] === 'restore' && await isOpen(this.urls[2])) return
       if (args[0] === 'backup' && existsSync(args[1])) return
       await finishCommand(args)
@@ -156,7 +156,7 @@ class Life {
     if (!this.times.length) return
     await this.twice('prune', 'osm', '--keep-last', '2', '--compact',
       'never', '--yes', '--db', this.through(this.urls[0]))
-    // of the moment before it no more is known than that it may be kept
+    // older moments may have been kept or dropped
     this.model.since = /** @type {string} */ (this.times.sort().at(-1))
   }
 
@@ -202,15 +202,15 @@ class Life {
       if (!model) continue
       for (const time of [undefined, ...YEARS.map(T)]) {
         if (time !== undefined && time < model.since) continue
-        const [expected, found] = [{}, {}]
+        const [expected, actual] = [{}, {}]
         for (const { name, z, x, y } of PLACES) {
           expected[name] = model.shown(name, time)
           const reading = time ? store.at(layer, z, x, y, time) : store.head(layer, z, x, y)
           const bytes = await reading.then(version => version.bytes,
             error => { assert.equal(error.code, 'TILE_NOT_FOUND', error.message) })
-          found[name] = bytes ? [0, 1, 2].find(image => png(image).equals(bytes)) ?? 'something else' : null
+          actual[name] = bytes ? [0, 1, 2].find(image => png(image).equals(bytes)) ?? 'something else' : null
         }
-        assert.deepEqual(found, expected, `${layer} ${time ?? 'now'}`)
+        assert.deepEqual(actual, expected, `${layer} ${time ?? 'now'}`)
       }
     }
   }
@@ -225,32 +225,32 @@ onEachStore(`commands that are killed (${KILLS}, seed ${SEED})`, backend => {
   it('store the expected tiles when they are run again', async function () {
     this.timeout(60000 + KILLS * 20000)
     this.slow(60000)
-    const done = /** @type {Record<string, number>} */ ({})
+    const killCounts = /** @type {Record<string, number>} */ ({})
     const next = random(SEED)
     for (let turn = 0, kills = 0; kills < KILLS; turn++) {
       const databases = [await backend.database(), await backend.database(), await backend.database()]
       const server = await startKilling(await backend.url())
       const life = new Life(next, { server, databases, dir: path.join(folder.dir, `${turn}`) })
-      const story = []
+      const stepNames = []
       try {
         await mkdir(life.dir)
         await Store.create(databases[0])
         for (let step = 0; step < 14 && kills + server.kills < KILLS; step++) {
-          story.push(step < 2 ? 'load' : life.pick(STEPS))
-          await life[story[story.length - 1]]()
+          stepNames.push(step < 2 ? 'load' : life.pick(STEPS))
+          await life[stepNames[stepNames.length - 1]]()
           await life.compare()
         }
         kills += server.kills
         for (const url of databases) await Store.open(url).then(store => store.destroy(), () => {})
       } catch (error) {
-        error.message = `life ${turn}: ${story.join(', ')}: ${error.message}`
+        error.message = `life ${turn}: ${stepNames.join(', ')}: ${error.message}`
         throw error
       } finally {
         await server.close()
         await rm(life.dir, { recursive: true, force: true })
-        for (const [name, count] of Object.entries(life.done)) done[name] = (done[name] ?? 0) + count
+        for (const [name, count] of Object.entries(life.done)) killCounts[name] = (killCounts[name] ?? 0) + count
       }
     }
-    if (process.env.TILECOUCH_KILLS) console.log(JSON.stringify(done))
+    if (process.env.TILECOUCH_KILLS) console.log(JSON.stringify(killCounts))
   })
 })

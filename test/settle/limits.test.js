@@ -1,5 +1,5 @@
-// A store that holds a part: of the tiles, of the times, or less than it once did. What it lacks is no fault, and is
-// never replaced by something else.
+// A store that holds only a part of the tiles or times, or that was pruned. Tiles and times that it lacks are no
+// faults, and no reader shows another version in their place.
 import assert from 'node:assert/strict'
 import { parseArea } from '../../core/index.js'
 import { check, copyLayer, load, mirror, moveLayer, prune, removeLayer, resolve } from '../../loader/index.js'
@@ -13,9 +13,9 @@ import { publishedStore } from '../support/published.js'
 import { png } from '../support/tiles.js'
 
 const T = year => `${year}-01-01T00:00:00Z`
-const FAR = [8, 131, 132] // a tile elsewhere
-const BESIDE = [8, 133, 134] // of the same block as that
-const NEAR = [8, 3, 20] // and one of the part
+const FAR = [8, 131, 132] // a tile outside the mirrored part
+const BESIDE = [8, 133, 134] // a tile in the same block as FAR
+const NEAR = [8, 3, 20] // a tile in the mirrored part
 const WEST = parseArea({ bbox: [-179, 1, -91, 84] })
 
 /** @param {[number[], number | null][]} tiles */
@@ -42,18 +42,18 @@ onEachStore('the limits of a store', backend => {
     return resolve(target)
   }
 
-  /** Faults, without those of images as small as these, and of a store without the files of the viewer. */
+  /** Counts faults, except odd sizes of the small test images, and a store without the files of the viewer. */
   const faultsOf = async (store, options) => {
     const { kinds: { 'odd-size': small, 'other-design': withoutViewer, ...kinds } } = await check(store, options)
     return kinds
   }
 
-  /** What a tile shows: the image, null, or the code of the error. */
-  const shown = async (store, tile, time, layer = 'osm') => {
+  /** The number of the image that a tile shows, null, or an error code. */
+  const read = async (store, tile, time, layer = 'osm') => {
     const reading = time === undefined ? store.head(layer, ...tile) : store.at(layer, ...tile, time)
-    const found = await reading.catch(error => error)
-    if (found.code) return found.code === 'TILE_NOT_FOUND' ? null : found.code
-    return [1, 2, 3].find(image => found.bytes.equals(png(image)))
+    const result = await reading.catch(error => error)
+    if (result.code) return result.code === 'TILE_NOT_FOUND' ? null : result.code
+    return [1, 2, 3].find(image => result.bytes.equals(png(image)))
   }
 
   it('tiles outside the mirrored area are NOT_KEPT and no fault until everything is mirrored', async () => {
@@ -62,9 +62,9 @@ onEachStore('the limits of a store', backend => {
     const { unknown, settled } = await fetchPart({ area: WEST })
     assert.deepEqual([unknown, settled], [0, 0])
     assert.deepEqual(await faultsOf(target), {})
-    assert.deepEqual(await Promise.all([NEAR, FAR, BESIDE].map(tile => shown(target, tile))),
+    assert.deepEqual(await Promise.all([NEAR, FAR, BESIDE].map(tile => read(target, tile))),
       [2, 'NOT_KEPT', 'NOT_KEPT'])
-    assert.deepEqual(await Promise.all([NEAR, FAR].map(tile => shown(target, tile, '2022'))), [1, 'NOT_KEPT'])
+    assert.deepEqual(await Promise.all([NEAR, FAR].map(tile => read(target, tile, '2022'))), [1, 'NOT_KEPT'])
     const options = { db: to, port: 0, viewer: false, logLevel: 'silent', grace: 0 }
     const gateway = await startGateway(options)
     const ask = async (tile, layer) => {
@@ -78,13 +78,13 @@ onEachStore('the limits of a store', backend => {
     const { status, headers } = await fetch(`${empty.url}/osm/${FAR.join('/')}.png`)
     assert.deepEqual([status, headers.get('cache-control')], [204, 'public, max-age=60'])
     await empty.close()
-    // the image of a tile of the part is lost: that is a fault
+    // a lost image of a tile in the mirrored part is a fault
     const { _id, _rev } = await target.couch.get('osm:8:3:20')
     await target.couch.bulk([{ _id, _rev, _deleted: true }])
     assert.equal((await faultsOf(target))['image-missing'], 1)
-    // everything is kept from now on
+    // a mirror of everything removes the limits
     await fetchPart({})
-    assert.deepEqual(await Promise.all([FAR, BESIDE].map(tile => shown(target, tile))), [2, null])
+    assert.deepEqual(await Promise.all([FAR, BESIDE].map(tile => read(target, tile))), [2, null])
     assert.equal(await target.couch.get('limits:osm'), undefined)
   })
 
@@ -94,34 +94,34 @@ onEachStore('the limits of a store', backend => {
     await fetchPart({ area: WEST })
     await edition(target, 2020, [[FAR, 1], [BESIDE, 2]]) // the same block as that of 2019, which was not mirrored
     assert.deepEqual(await faultsOf(target), {})
-    assert.deepEqual(await Promise.all([FAR, BESIDE].map(tile => shown(target, tile, '2019'))), [1, 2])
+    assert.deepEqual(await Promise.all([FAR, BESIDE].map(tile => read(target, tile, '2019'))), [1, 2])
   })
 
   it('an area of 14000 points becomes limits, and one of 60000 is refused before anything is copied', async () => {
     await edition(source, 2021, [[FAR, 1], [NEAR, 1]])
-    const west = count => {
-      const ring = Array.from({ length: count }, (_, at) => {
-        const angle = 2 * Math.PI * at / count
+    const circle = count => {
+      const ring = Array.from({ length: count }, (_, index) => {
+        const angle = 2 * Math.PI * index / count
         return [+(-135 + 44 * Math.cos(angle)).toFixed(7), +(50 + 34.9 * Math.sin(angle)).toFixed(7)]
       })
       return parseArea({ polygon: { type: 'Polygon', coordinates: [[...ring, ring[0]]] } })
     }
     const empty = await backend.database() // without validation
     for (const url of [to, empty]) {
-      await assert.rejects(mirror(from, url, { area: west(60000) }), { code: 'BAD_DOCUMENT', message: /limits:osm/ })
+      await assert.rejects(mirror(from, url, { area: circle(60000) }), { code: 'BAD_DOCUMENT', message: /limits:osm/ })
       const { couch } = await Store.open(url)
       assert.equal(await couch.get('layer:osm'), undefined)
-      await mirror(from, url, { area: west(14000) })
+      await mirror(from, url, { area: circle(14000) })
       assert.ok(JSON.stringify(await couch.get('limits:osm')).length > 262144)
-      assert.equal(await shown(await Store.open(url), FAR), 'NOT_KEPT')
+      assert.equal(await read(await Store.open(url), FAR), 'NOT_KEPT')
     }
   })
 
   it('limits that are not valid are reported by check', async () => {
     await edition(source, 2021, [[NEAR, 1]])
-    const bare = await backend.database()
-    await mirror(from, bare, { area: WEST })
-    const store = await Store.open(bare)
+    const bareUrl = await backend.database()
+    await mirror(from, bareUrl, { area: WEST })
+    const store = await Store.open(bareUrl)
     const { _id, _rev, ...design } = await store.couch.get('_design/tiles')
     await store.couch.put({ ...design, _id, _rev, validate_doc_update: undefined })
     await store.couch.update('limits:osm', doc => ({ ...doc, parts: [{ zooms: 7 }] }))
@@ -137,11 +137,11 @@ onEachStore('the limits of a store', backend => {
     assert.deepEqual([unknown, settled], [0, 0])
     assert.deepEqual(await faultsOf(target, { fix: true }), {})
     const times = [T(2018), T(2019), T(2020), T(2021), '2021', T(2022)]
-    const seen = await Promise.all(times.map(time => shown(target, NEAR, time)))
-    assert.deepEqual(seen, ['NOT_KEPT', 'NOT_KEPT', 'NOT_KEPT', 1, 1, 3])
-    assert.equal(await shown(target, FAR, T(2019)), 3, 'the head is right at any time from its own on')
+    const shownImages = await Promise.all(times.map(time => read(target, NEAR, time)))
+    assert.deepEqual(shownImages, ['NOT_KEPT', 'NOT_KEPT', 'NOT_KEPT', 1, 1, 3])
+    assert.equal(await read(target, FAR, T(2019)), 3, 'the head is right at any time from its own on')
     await fetchPart({})
-    assert.deepEqual(await Promise.all(times.map(time => shown(target, NEAR, time))), [1, 2, 1, 1, 1, 3])
+    assert.deepEqual(await Promise.all(times.map(time => read(target, NEAR, time))), [1, 2, 1, 1, 1, 3])
   })
 
   it('limits are copied, moved and removed with their layer', async () => {
@@ -152,12 +152,12 @@ onEachStore('the limits of a store', backend => {
     await edition(target, 2021, [[NEAR, 2]], { layer: 'other' })
     for (const layer of ['two', 'other', 'two']) await copyLayer(target, 'osm', layer)
     assert.deepEqual(await faultsOf(target, { fix: true }), {})
-    const years = layer => Promise.all([2018, 2019, 2020, 2021, 2022].map(year => shown(target, NEAR, T(year), layer)))
-    assert.deepEqual(await years('two'), ['NOT_KEPT', 'NOT_KEPT', 1, 1, 3])
-    assert.deepEqual(await years('other'), [null, null, 1, 2, 3], 'it was here before')
+    const yearsOf = layer => Promise.all([2018, 2019, 2020, 2021, 2022].map(year => read(target, NEAR, T(year), layer)))
+    assert.deepEqual(await yearsOf('two'), ['NOT_KEPT', 'NOT_KEPT', 1, 1, 3])
+    assert.deepEqual(await yearsOf('other'), [null, null, 1, 2, 3], 'it was here before')
     const { done, left } = await moveLayer(target, 'osm', 'new')
     assert.deepEqual([done, left], [true, 0])
-    assert.deepEqual(await years('new'), ['NOT_KEPT', 'NOT_KEPT', 1, 1, 3])
+    assert.deepEqual(await yearsOf('new'), ['NOT_KEPT', 'NOT_KEPT', 1, 1, 3])
     assert.deepEqual(await faultsOf(target, { fix: true }), {})
     for (const layer of ['two', 'other']) await removeLayer(target, layer)
     const [rows] = await target.couch.ranges([{ startkey: 'limits:', endkey: 'limits;' }])
@@ -167,7 +167,7 @@ onEachStore('the limits of a store', backend => {
   it('a complete edition makes a tile that it lacks gone only after its block arrives', async () => {
     await edition(target, 2021, [[FAR, 1]])
     await edition(source, 2023, [[BESIDE, 2]], { complete: true })
-    const bring = async kind => {
+    const bringDocuments = async kind => {
       const [rows] = await source.couch.ranges([{ startkey: `${kind}:`, endkey: `${kind};` }])
       for (const { doc } of await source.couch.docs(rows.map(({ id }) => id), { attachments: true })) {
         const { _rev, ...fields } = doc
@@ -177,20 +177,20 @@ onEachStore('the limits of a store', backend => {
         await target.couch.update(fields._id, () => ({ ...fields, ...(files && { _attachments: files }) }))
       }
       await resolve(target)
-      return shown(target, FAR)
+      return read(target, FAR)
     }
-    assert.equal(await bring('manifest'), 1, 'without the block nothing is known')
-    assert.equal(await bring('block'), null)
+    assert.equal(await bringDocuments('manifest'), 1, 'without the block nothing is known')
+    assert.equal(await bringDocuments('block'), null)
   })
 
   it('versions that are loaded into pruned times after the prune are shown, in any order', async () => {
     for (const year of [2018, 2020, 2022]) await edition(source, year, [[FAR, 3], [NEAR, year % 3 + 1]])
     await prune(source, 'osm', { policy: { last: 1 }, compact: 'never' })
-    const loadOf = (time, image) => load(source, sourceOf([[NEAR, image]]), { layer: 'osm', time })
-    await loadOf('2019-05-01T00:00:00Z', 1)
-    await loadOf('2019-06-01T00:00:00Z', 1)
-    await loadOf('2019-05-15T00:00:00Z', 2)
-    assert.deepEqual(await Promise.all(['2019-05-10', '2019-05-20', '2019-06'].map(time => shown(source, NEAR, time))),
+    const loadTile = (time, image) => load(source, sourceOf([[NEAR, image]]), { layer: 'osm', time })
+    await loadTile('2019-05-01T00:00:00Z', 1)
+    await loadTile('2019-06-01T00:00:00Z', 1)
+    await loadTile('2019-05-15T00:00:00Z', 2)
+    assert.deepEqual(await Promise.all(['2019-05-10', '2019-05-20', '2019-06'].map(time => read(source, NEAR, time))),
       [1, 2, 1])
     assert.deepEqual(await faultsOf(source), {})
   })
@@ -200,15 +200,15 @@ onEachStore('the limits of a store', backend => {
     await edition(source, 2019, [[FAR, 3], [NEAR, 2]])
     await edition(source, 2020, [[FAR, 3], [NEAR, 1]])
     await edition(source, 2022, [[FAR, 3], [NEAR, 3]])
-    const again = () => prune(source, 'osm', { policy: { last: 2 }, compact: 'never' })
-    assert.equal((await again()).versions, 2)
-    const [[first, until, run], ...more] = (await source.layer('osm')).dropped
-    assert.deepEqual([first, until, more], [T(2018), T(2020), []])
+    const pruneAgain = () => prune(source, 'osm', { policy: { last: 2 }, compact: 'never' })
+    assert.equal((await pruneAgain()).versions, 2)
+    const [[firstTime, untilTime, run], ...moreRanges] = (await source.layer('osm')).dropped
+    assert.deepEqual([firstTime, untilTime, moreRanges], [T(2018), T(2020), []])
     assert.match(run, /^\d{8}T\d{9}-/)
     assert.deepEqual(await faultsOf(source, { fix: true }), {})
-    assert.equal((await again()).versions, 0)
-    assert.deepEqual(await Promise.all([T(2020), T(2021), T(2022)].map(time => shown(source, NEAR, time))), [1, 1, 3])
-    // a version that was kept is lost: it is named
+    assert.equal((await pruneAgain()).versions, 0)
+    assert.deepEqual(await Promise.all([T(2020), T(2021), T(2022)].map(time => read(source, NEAR, time))), [1, 1, 3])
+    // a lost version that the prune kept is reported
     const { _id, _rev } = await source.couch.get(`osm:8:3:20@${T(2020)}`)
     await source.couch.bulk([{ _id, _rev, _deleted: true }])
     assert.equal((await faultsOf(source))['image-missing'], 1)
@@ -218,7 +218,7 @@ onEachStore('the limits of a store', backend => {
     await edition(target, 2021, [[FAR, 1]])
     await edition(source, 2023, [[BESIDE, 2], [NEAR, 2]], { complete: true })
     await fetchPart({ area: WEST })
-    assert.deepEqual(await Promise.all([NEAR, FAR, BESIDE].map(tile => shown(target, tile))), [2, 1, null])
+    assert.deepEqual(await Promise.all([NEAR, FAR, BESIDE].map(tile => read(target, tile))), [2, 1, null])
     assert.deepEqual(await faultsOf(target), {})
     await mirror(to, from, { layers: ['osm'] })
     assert.equal(await source.couch.get('limits:osm'), undefined, 'the source is whole')
@@ -227,7 +227,7 @@ onEachStore('the limits of a store', backend => {
   it('the next mirror run adds the limits that an older release did not store', async () => {
     await edition(source, 2021, [[FAR, 1], [BESIDE, 1], [NEAR, 1]])
     await fetchPart({ area: WEST })
-    const forget = async () => {
+    const forgetLimits = async () => {
       const peer = peerOf(target.couch)
       const { rows } =
         await json(`${to}/_local_docs?startkey="_local/tilecouch-mirror-"&endkey="_local/tilecouch-mirror-~"`)
@@ -237,15 +237,15 @@ onEachStore('the limits of a store', backend => {
       await target.couch.bulk([{ _id, _rev, _deleted: true }])
     }
     for (const year of [undefined, 2022]) {
-      await forget()
+      await forgetLimits()
       if (year) await edition(source, year, [[NEAR, 2]])
       else assert.equal((await faultsOf(target))['manifest-incomplete'], 1)
       await fetchPart({ area: WEST })
       assert.equal((await target.couch.get('limits:osm')).own, undefined)
-      assert.equal(await shown(target, FAR), 'NOT_KEPT')
+      assert.equal(await read(target, FAR), 'NOT_KEPT')
       assert.deepEqual(await faultsOf(target), {})
     }
-    // everything is here by now: the next run does not make it a part again
+    // after a whole mirror, a partial run does not add limits again
     await fetchPart({})
     await fetchPart({ area: WEST })
     assert.equal(await target.couch.get('limits:osm'), undefined)
@@ -255,12 +255,12 @@ onEachStore('the limits of a store', backend => {
     await edition(source, 2021, [[FAR, 1], [NEAR, 1]])
     await fetchPart({ area: WEST })
     await edition(target, 2024, [[FAR, 3]])
-    assert.deepEqual(await Promise.all([NEAR, FAR].map(tile => shown(target, tile))), [1, 3])
+    assert.deepEqual(await Promise.all([NEAR, FAR].map(tile => read(target, tile))), [1, 3])
     assert.deepEqual(await faultsOf(target), {})
     await source.destroy()
     ;({ store: source, url: from } = await publishedStore(backend))
     await mirror(to, from)
-    assert.equal(await shown(source, FAR), 3)
+    assert.equal(await read(source, FAR), 3)
     assert.equal(await source.couch.get('limits:osm'), undefined)
   })
 
@@ -269,8 +269,8 @@ onEachStore('the limits of a store', backend => {
     await edition(source, 2023, [[BESIDE, 2], [NEAR, 2]], { complete: true })
     await fetchPart({ area: WEST })
     await fetchPart({})
-    assert.deepEqual(await Promise.all([NEAR, FAR, BESIDE].map(tile => shown(target, tile))), [2, null, 2])
-    assert.equal(await shown(target, FAR, T(2022)), 1)
+    assert.deepEqual(await Promise.all([NEAR, FAR, BESIDE].map(tile => read(target, tile))), [2, null, 2])
+    assert.equal(await read(target, FAR, T(2022)), 1)
     await checkInvariants(to)
     assert.deepEqual(await faultsOf(target), {})
   })

@@ -1,6 +1,6 @@
-// Random lives of a layer in memory, with all that ships: loads, single writes and removals on one store or on two
-// masters, all at once, killed before any request and run again. In the end every tile shows at every time what was
-// said of it, whatever the order. The same seeds are the same lives.
+// Random histories of a layer in memory, with the real code: loads, single writes and removals on one store or on two
+// masters. They run at the same time, and are killed before any request and run again. In the end every tile shows the
+// stated version at every time, whatever the order. A seed always gives the same history.
 import assert from 'node:assert/strict'
 import { random } from '../../bench/tiles.js'
 import { load } from '../../loader/load/index.js'
@@ -24,22 +24,22 @@ const bytesOf = content => content === null ? null : png(content === 'A' ? 1 : 2
  *   boolean, order?: number}} Op
  */
 
-/** The newest statement of a tile at a time. @param {Op[]} ops in the order of their runs */
-function truth (ops, id, time) {
-  let best
+/** The content of the newest statement about a tile at a time. @param {Op[]} ops in the order of their runs */
+function expectedContent (ops, id, time) {
+  let newest
   for (const op of ops) {
     const tiles = /** @type {Record<string, string | null>} */ (op.tiles)
     if (op.time > time || (!(id in tiles) && !op.complete)) continue
-    if (!best || op.time > best.time || (op.time === best.time && op.order > best.order)) {
-      best = { ...op, content: tiles[id] ?? null }
+    if (!newest || op.time > newest.time || (op.time === newest.time && op.order > newest.order)) {
+      newest = { ...op, content: tiles[id] ?? null }
     }
   }
-  return best?.content ?? null
+  return newest?.content ?? null
 }
 
 function sourceOf ({ tiles }) {
-  const named = TILES.filter(tile => tiles[idOf(tile)] !== undefined)
-  return memorySource(Object.fromEntries(named.map(tile => [tile.join('/'), bytesOf(tiles[idOf(tile)])])),
+  const namedTiles = TILES.filter(tile => tiles[idOf(tile)] !== undefined)
+  return memorySource(Object.fromEntries(namedTiles.map(tile => [tile.join('/'), bytesOf(tiles[idOf(tile)])])),
     { diff: Object.values(tiles).includes(null) || !Object.keys(tiles).length })
 }
 
@@ -52,18 +52,18 @@ async function perform (store, op) {
   } else if (op.kind === 'write') {
     const [[id, content]] = Object.entries(/** @type {any} */ (op.tiles))
     const [z, x, y] = id.split(':').slice(1).map(Number)
-    const said = content === null ? { gone: true } : { bytes: bytesOf(content) }
-    const summary = await store.write([{ layer: 'osm', z, x, y, time: timeOf(op.time), ...said }])
+    const fields = content === null ? { gone: true } : { bytes: bytesOf(content) }
+    const summary = await store.write([{ layer: 'osm', z, x, y, time: timeOf(op.time), ...fields }])
     assert.equal(summary.failed, 0, JSON.stringify(summary.failures))
   } else await removeEdition(store, 'osm', timeOf(op.time))
 }
 
 /**
- * The clock and chance of a life are its own, so that it can be lived again.
+ * Runs a function with its own clock and random numbers, so that a seed always gives the same history.
  * @param {() => number} rnd
  * @param {() => Promise<void>} body
  */
-async function within (rnd, body) {
+async function withSeededClock (rnd, body) {
   const [RealDate, realRandom] = [Date, Math.random]
   let now = RealDate.parse('2026-01-01T00:00:00Z')
   globalThis.Date = /** @type {any} */ (class extends RealDate {
@@ -86,15 +86,15 @@ async function within (rnd, body) {
 }
 
 /** @param {number} seed @param {Parameters<typeof play>[1]} [options] */
-const live = (seed, options) => within(random(seed + 1e6), () => play(seed, options))
+const live = (seed, options) => withSeededClock(random(seed + 1e6), () => play(seed, options))
 
 /** @param {number} seed @param {{masters?: number, removals?: boolean}} [options] */
-async function play (seed, { masters: most = 2, removals = true } = {}) {
+async function play (seed, { masters: maxMasters = 2, removals = true } = {}) {
   const rnd = random(seed)
   const pick = list => list[Math.floor(rnd() * list.length)]
   const times = [1, 2, 3, 4, 5]
-  const free = [...times].sort(() => rnd() - 0.5)
-  const masters = Array.from({ length: rnd() < 0.5 ? 1 : most }, (_, index) => new Database(`m${index}`))
+  const freeTimes = [...times].sort(() => rnd() - 0.5)
+  const masters = Array.from({ length: rnd() < 0.5 ? 1 : maxMasters }, (_, index) => new Database(`m${index}`))
   for (const master of masters) {
     await master.request(
       { method: 'PUT', path: 'tilecouch', body: { type: 'store', schema: 1, created: timeOf(0), uuid: 'u' } }
@@ -104,34 +104,34 @@ async function play (seed, { masters: most = 2, removals = true } = {}) {
   let ops = []
   let order = 0
   /** @type {Map<number, Database>} */
-  const freed = new Map()
-  const check = (master, round, told = []) => {
+  const masterByFreedTime = new Map()
+  const check = (master, round, unknown = []) => {
     for (const tile of TILES) {
       for (const time of times) {
         if (
-          told.some(({ id, reason }) => id === idOf(tile) && timeOf(time) >= (/@(\S+) has/.exec(reason)?.[1] ?? ''))
+          unknown.some(({ id, reason }) => id === idOf(tile) && timeOf(time) >= (/@(\S+) has/.exec(reason)?.[1] ?? ''))
         ) {
           continue
         }
-        const said = truth(ops, idOf(tile), time)
-        assert.equal(shown(master, idOf(tile), timeOf(time)), said && digests.get(said),
-          `seed ${seed}, round ${round}, ${master.name}: ${idOf(tile)} as of ${time} is ${said}`)
+        const expected = expectedContent(ops, idOf(tile), time)
+        assert.equal(shown(master, idOf(tile), timeOf(time)), expected && digests.get(expected),
+          `seed ${seed}, round ${round}, ${master.name}: ${idOf(tile)} as of ${time} is ${expected}`)
       }
     }
   }
   for (let round = 0; round < 4; round++) {
     const turns = new Turns(rnd)
     /** @type {{op: Op, master: Database}[]} */
-    const now = []
-    for (let many = 1 + Math.floor(rnd() * 3); many--;) {
-      const gone = ops.filter(op => !now.some(one => one.op.time === op.time))
-      if (removals && rnd() < 0.25 && gone.length && !now.some(({ op }) => op.kind === 'remove')) {
-        const { time } = pick(gone)
-        now.push({ op: { kind: 'remove', time }, master: pick(masters) })
+    const roundOps = []
+    for (let remaining = 1 + Math.floor(rnd() * 3); remaining--;) {
+      const removableOps = ops.filter(op => !roundOps.some(entry => entry.op.time === op.time))
+      if (removals && rnd() < 0.25 && removableOps.length && !roundOps.some(({ op }) => op.kind === 'remove')) {
+        const { time } = pick(removableOps)
+        roundOps.push({ op: { kind: 'remove', time }, master: pick(masters) })
         ops = ops.filter(op => op.time !== time)
         continue
       }
-      const time = free.shift()
+      const time = freeTimes.shift()
       if (time === undefined) continue
       const content = () => pick(['A', 'B', 'A', 'B', null])
       const op = /** @type {Op} */ (rnd() < 0.3
@@ -142,14 +142,14 @@ async function play (seed, { masters: most = 2, removals = true } = {}) {
       if (op.kind === 'load' && !Object.values(op.tiles ?? {}).includes(null) && Object.keys(op.tiles ?? {}).length) {
         op.complete = rnd() < 0.4
       }
-      // a time that was taken out is free where the removal is known
-      now.push({ op, master: freed.get(time) ?? pick(masters) })
+      // a removed time is free only on the master that has the removal
+      roundOps.push({ op, master: masterByFreedTime.get(time) ?? pick(masters) })
     }
-    await turns.run(now.map(({ op, master }) => process => perform(storeOf(master, turns, process), op)), 2)
-    for (const { op, master } of now) {
+    await turns.run(roundOps.map(({ op, master }) => process => perform(storeOf(master, turns, process), op)), 2)
+    for (const { op, master } of roundOps) {
       if (op.kind === 'remove') {
-        free.push(op.time)
-        freed.set(op.time, master)
+        freeTimes.push(op.time)
+        masterByFreedTime.set(op.time, master)
       }
       if (op.kind !== 'remove') ops.push({ ...op, order: order++ })
     }
@@ -159,17 +159,16 @@ async function play (seed, { masters: most = 2, removals = true } = {}) {
       if (rnd() < 0.5) await settleAlone(pick(masters), rnd)
     }
   }
-  // the one thing that cannot be: one master removed the last bytes while the other confirmed them. It is told, never
-  // silent
-  let told = []
+  // an image is lost if one master removed the last bytes while the other confirmed them: `resolve` must report it
+  let unknown = []
   for (let turn = 0; turn < 4; turn++) {
     exchange(rnd, masters, 1)
-    told = []
+    unknown = []
     for (const master of masters) {
-      told.push(...(await settleAlone(master, rnd)).named.filter(({ what }) => what === 'unknown'))
+      unknown.push(...(await settleAlone(master, rnd)).named.filter(({ what }) => what === 'unknown'))
     }
   }
-  for (const master of masters) check(master, 'last', masters.length > 1 ? told : [])
+  for (const master of masters) check(master, 'last', masters.length > 1 ? unknown : [])
 }
 
 async function settleAlone (master, rnd) {
@@ -191,21 +190,23 @@ describe(`random loads, writes and removals of a layer (seeds ${FIRST} to ${FIRS
 
   /** @param {Parameters<typeof live>[1]} options */
   const liveAll = async options => {
-    const wrong = []
+    const failures = []
     for (let seed = FIRST; seed < FIRST + LIVES; seed++) {
-      await live(seed, options).catch(error => wrong.push(`seed ${seed}: ${error.message}`))
+      await live(seed, options).catch(error => failures.push(`seed ${seed}: ${error.message}`))
     }
-    if (wrong.length) throw new Error(`${wrong.length} of ${LIVES} lives went wrong:\n${wrong.slice(0, 5).join('\n')}`)
+    if (failures.length) {
+      throw new Error(`${failures.length} of ${LIVES} lives went wrong:\n${failures.slice(0, 5).join('\n')}`)
+    }
   }
 
   it('show the stated versions in any order of steps, on one store and on two masters', () => liveAll({ masters: 2 }))
 
-  // a load that stored nothing took the removal of its layer away, or the layer from a load that was just beginning
+  // a load that stores nothing must not delete a removal of its layer, nor the layer of a load that just began
   for (const seed of [2542, 3388, 9760, 15337]) {
     it(`show the stated versions with seed ${seed}, in which a load stores nothing`, () => live(seed, { masters: 2 }))
   }
 
-  // a write that was killed and run again took the leaf of a removed run for its own
+  // a repeated write after a kill must not take the leaf of a removed run for its own
   for (const seed of [100704, 100775]) {
     it(`show the stated versions with seed ${seed}, which once lost a version`, () => live(seed))
   }

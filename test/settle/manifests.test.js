@@ -1,5 +1,5 @@
-// What editions said of tiles: as bytes, as it is read from a store of which replication has brought a part, and as the
-// next edition is compared with it.
+// Manifests and blocks, which hold the statements of editions: their bytes, their reading from a partly replicated
+// store, and their use as the baseline of the next edition.
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import fc from 'fast-check'
@@ -24,8 +24,8 @@ describe('a block of an edition', () => {
   /** @param {Map<string, string>} tiles column,row -> content */
   const blockOf = tiles => {
     const block = new Block()
-    for (const [place, said] of tiles) {
-      block.set(.../** @type {[number, number]} */ (place.split(',').map(Number)), said)
+    for (const [place, tileContent] of tiles) {
+      block.set(.../** @type {[number, number]} */ (place.split(',').map(Number)), tileContent)
     }
     return block
   }
@@ -40,21 +40,21 @@ describe('a block of an edition', () => {
     assert.equal([...block.tiles()].length, tiles.size)
     return bytes
   }
-  const square = (side, said) =>
-    new Map(Array.from({ length: side * side }, (_, at) => [`${at % side},${Math.floor(at / side)}`, said(at)]))
+  const square = (side, contentAt) =>
+    new Map(Array.from({ length: side * side }, (_, n) => [`${n % side},${Math.floor(n / side)}`, contentAt(n)]))
 
   it('decodes to the tiles that were encoded', () => {
     const place = fc.tuple(fc.nat(63), fc.nat(63)).map(([x, y]) => `${x},${y}`)
     const tiles = fc.array(fc.tuple(place, fc.option(fc.nat(9), { freq: 3 })), { minLength: 1, maxLength: 60 })
     fc.assert(fc.property(
-      tiles, some => { check(new Map(some.map(([at, seed]) => [at, seed === null ? GONE : content(seed)]))) }
+      tiles, entries => { check(new Map(entries.map(([key, seed]) => [key, seed === null ? GONE : content(seed)]))) }
     ), { seed: 5, numRuns: 60 })
   })
 
   it('takes eight bytes a tile when it is dense, and ten when it is sparse', () => {
-    const full = check(square(64, at => content(at)))
+    const full = check(square(64, index => content(index)))
     assert.deepEqual([full[0], full.length], [0, 5 + 64 * 64 * 8])
-    const part = check(square(10, at => at % 7 ? content(at) : GONE))
+    const part = check(square(10, index => index % 7 ? content(index) : GONE))
     assert.deepEqual([...part.subarray(0, 5), part.length], [0, 0, 0, 10, 10, 5 + 100 * 8],
       'the box that holds them, with those that are gone')
     const corners = check(new Map([['0,0', content(1)], ['63,63', GONE], ['63,0', content(2)]]))
@@ -72,7 +72,7 @@ describe('a block of an edition', () => {
   it('is undefined for bytes that are no block', () => {
     const bytes =
       [[], [2, 0], [0, 60, 0, 10, 1], [0, 0, 0, 1, 1, 1, 2, 3], [1, 0], [1, 255, 255, 1, 2, 3, 4, 5, 6, 7, 8]]
-    for (const some of bytes) assert.equal(Block.decode(new Uint8Array(some)), undefined, String(some))
+    for (const input of bytes) assert.equal(Block.decode(new Uint8Array(input)), undefined, String(input))
   })
 })
 
@@ -81,78 +81,79 @@ describe('the statements of editions about a tile', () => {
   afterEach(() => { manifestDefaults.part = part })
 
   /** A database with one manifest of tiles on a diagonal, each in a block of its own. */
-  async function stored ({ complete = true, tiles = 3 } = {}) {
+  async function storeManifest ({ complete = true, tiles = 3 } = {}) {
     const couch = new Database('m')
     const writer = new ManifestWriter(couch, { layer: 'osm', time: T(2024), run: '20240101T000000000-aaaa' })
-    for (let at = 0; at < tiles; at++) {
-      writer.add({ z: 10, x: at * 64, y: at * 64, digest: at === 1 ? null : digest(at) })
+    for (let index = 0; index < tiles; index++) {
+      writer.add({ z: 10, x: index * 64, y: index * 64, digest: index === 1 ? null : digest(index) })
     }
     await writer.publish({ complete, known: [] })
     return couch
   }
-  const idOf = at => `osm:10:${at * 64}:${at * 64}`
-  const said = async (couch, id) => (await new LayerStatements(couch, 'osm').knownOf([id]))(id)
-    .statements.map(one => one.content)
+  const idOf = index => `osm:10:${index * 64}:${index * 64}`
+  const readContents = async (couch, id) => (await new LayerStatements(couch, 'osm').knownOf([id]))(id)
+    .statements.map(statement => statement.content)
 
   it('hold its content, or GONE where a complete edition does not name it', async () => {
-    const couch = await stored()
-    assert.deepEqual(await said(couch, idOf(0)), [content(0)])
-    assert.deepEqual(await said(couch, idOf(1)), [GONE])
-    assert.deepEqual(await said(couch, 'osm:10:1:0'), [GONE], 'beside another in its block')
-    assert.deepEqual(await said(couch, 'osm:10:700:0'), [GONE], 'where it has no block')
-    assert.deepEqual(await said(await stored({ complete: false }), 'osm:10:1:0'), [])
+    const couch = await storeManifest()
+    assert.deepEqual(await readContents(couch, idOf(0)), [content(0)])
+    assert.deepEqual(await readContents(couch, idOf(1)), [GONE])
+    assert.deepEqual(await readContents(couch, 'osm:10:1:0'), [GONE], 'beside another in its block')
+    assert.deepEqual(await readContents(couch, 'osm:10:700:0'), [GONE], 'where it has no block')
+    assert.deepEqual(await readContents(await storeManifest({ complete: false }), 'osm:10:1:0'), [])
   })
 
-  /** What has come of it, without some documents. */
-  const without = (couch, isMissing) => {
-    const other = new Database('n')
-    other.take(couch, couch.ids.filter(id => !isMissing(id)))
-    return other
+  /** A copy of a database without some documents. */
+  const copyWithout = (couch, isMissing) => {
+    const partialCopy = new Database('n')
+    partialCopy.take(couch, couch.ids.filter(id => !isMissing(id)))
+    return partialCopy
   }
 
   it('are empty for the tiles of a block that has not arrived', async () => {
-    const couch = await stored()
-    const partly = without(couch, id => id.startsWith('block:osm:10:2:2:'))
-    assert.deepEqual(await said(partly, idOf(2)), [])
-    assert.deepEqual(await said(partly, 'osm:10:129:128'), [], 'beside it')
-    assert.deepEqual(await said(partly, idOf(0)), [content(0)], 'what has come counts')
-    assert.deepEqual(await said(partly, 'osm:10:700:0'), [GONE],
+    const couch = await storeManifest()
+    const partialCopy = copyWithout(couch, id => id.startsWith('block:osm:10:2:2:'))
+    assert.deepEqual(await readContents(partialCopy, idOf(2)), [])
+    assert.deepEqual(await readContents(partialCopy, 'osm:10:129:128'), [], 'beside it')
+    assert.deepEqual(await readContents(partialCopy, idOf(0)), [content(0)], 'what has come counts')
+    assert.deepEqual(await readContents(partialCopy, 'osm:10:700:0'), [GONE],
       'where the edition has no block, it has none to wait for')
   })
 
   it('are empty for the tiles of a manifest part until that part arrives', async () => {
     manifestDefaults.part = 2
-    const couch = await stored({ tiles: 5 })
+    const couch = await storeManifest({ tiles: 5 })
     const parts = couch.ids.filter(id => id.startsWith('manifest:'))
     assert.equal(parts.length, 4)
-    for (let at = 0; at < 5; at++) assert.deepEqual(await said(couch, idOf(at)), [at === 1 ? GONE : content(at)])
-    const partly = without(couch, id => id.endsWith(':1'))
-    const reader = new LayerStatements(partly, 'osm')
-    const now = async id => (await reader.knownOf([id], { isFresh: true }))(id).statements.map(one => one.content)
-    assert.deepEqual(await now(idOf(2)), [])
-    assert.deepEqual(await now('osm:10:129:128'), [])
-    assert.deepEqual(await now(idOf(0)), [content(0)])
-    partly.take(couch, couch.ids)
-    assert.deepEqual(await now(idOf(2)), [content(2)])
+    for (let n = 0; n < 5; n++) assert.deepEqual(await readContents(couch, idOf(n)), [n === 1 ? GONE : content(n)])
+    const partialCopy = copyWithout(couch, id => id.endsWith(':1'))
+    const reader = new LayerStatements(partialCopy, 'osm')
+    const readFresh = async id =>
+      (await reader.knownOf([id], { isFresh: true }))(id).statements.map(statement => statement.content)
+    assert.deepEqual(await readFresh(idOf(2)), [])
+    assert.deepEqual(await readFresh('osm:10:129:128'), [])
+    assert.deepEqual(await readFresh(idOf(0)), [content(0)])
+    partialCopy.take(couch, couch.ids)
+    assert.deepEqual(await readFresh(idOf(2)), [content(2)])
   })
 
   it('are empty when the manifest has not arrived', async () => {
-    const couch = without(await stored(), id => id.startsWith('manifest:'))
-    assert.deepEqual(await said(couch, idOf(0)), [])
+    const couch = copyWithout(await storeManifest(), id => id.startsWith('manifest:'))
+    assert.deepEqual(await readContents(couch, idOf(0)), [])
   })
 })
 
 const [D, E] = [1, 2]
 const SIDE = 6
 const TILE = { z: 5, x: 3, y: 4 }
-const FEW = 20 // tiles of the source that tell how large they are
+const FEW = 20 // more than the tiles that a load reads to estimate their size
 
 const squareOf = seed => Object.fromEntries(Array.from({ length: SIDE ** 2 }, (_, index) =>
   [`5/${index % SIDE}/${Math.floor(index / SIDE)}`, seed]))
 
 const workDocuments = length => Array.from({ length }, (_, index) => ({ _id: `work:${index}`, type: 'work' }))
 
-/** Counts the tiles and feeds that are asked for, and gives every database the same time of its creation. */
+/** Counts requested tiles and feeds, and reports the same time of creation for every database. */
 class Counting extends Couch {
   asked = 0
   feeds = 0
@@ -165,10 +166,10 @@ class Counting extends Couch {
   }
 }
 
-// the manifest before it where nobody else has written since, else the heads
+// the baseline is the previous manifest if no other client has written since then, else the heads
 onEachStore('the baseline of an edition', backend => {
   let url
-  useStore(backend, { once: true, fill: (_, own) => { url = own } })
+  useStore(backend, { once: true, fill: (_, storeUrl) => { url = storeUrl } })
 
   const open = address => new Store(new Counting(address))
   const edition = (store, layer, year, seed, options) =>
@@ -176,11 +177,11 @@ onEachStore('the baseline of an edition', backend => {
 
   it('is the last manifest, even if other documents and layers were written during its load', async () => {
     const store = open(url)
-    const other = new Store(new Couch(url))
+    const otherStore = new Store(new Couch(url))
     let running
     const work = async () => {
-      await other.couch.update('work:20260101T000000000-abcd', () => ({ type: 'work', done: 1 }))
-      await other.write([{ layer: 'another', ...TILE, time: T(2022), bytes: png(E) }])
+      await otherStore.couch.update('work:20260101T000000000-abcd', () => ({ type: 'work', done: 1 }))
+      await otherStore.write([{ layer: 'another', ...TILE, time: T(2022), bytes: png(E) }])
     }
     await edition(store, 'first', 2022, D, { onBegin: () => { running = work() } })
     await running
@@ -189,14 +190,14 @@ onEachStore('the baseline of an edition', backend => {
     assert.ok(store.couch.asked < FEW, `${store.couch.asked} tiles were asked for`)
   }).timeout(60000)
 
-  /** A source that ends after something else has happened. */
-  const sourceAfter = (seed, happening) => {
+  /** A source that calls a function after its last tile. */
+  const sourceAfter = (seed, doLast) => {
     const source = memorySource(squareOf(seed))
     return {
       ...source,
       async * tiles () {
         yield * source.tiles()
-        await happening()
+        await doLast()
       }
     }
   }
@@ -231,11 +232,12 @@ onEachStore('the baseline of an edition', backend => {
 
   it('is the head of a tile that another program wrote during the last load', async () => {
     const store = open(url)
-    const other = new Store(new Couch(url))
+    const otherStore = new Store(new Couch(url))
     let writing
     await edition(store, 'second', 2022, D, {
       onProgress ({ created }) {
-        if (created === SIDE ** 2) writing ??= other.write([{ layer: 'second', ...TILE, time: T(2023), bytes: png(E) }])
+        if (created === SIDE ** 2) writing ??=
+          otherStore.write([{ layer: 'second', ...TILE, time: T(2023), bytes: png(E) }])
       }
     })
     await writing
@@ -245,17 +247,17 @@ onEachStore('the baseline of an edition', backend => {
 
   it('is the head of a tile that was corrected in a mirror after the mirrored edition', async () => {
     const store = open(url)
-    await store.couch.bulk(workDocuments(300)) // a mirror leaves these out
+    await store.couch.bulk(workDocuments(300)) // a mirror does not copy these
     await edition(store, 'third', 2022, D)
-    const there = await backend.database()
-    const copy = open(there)
-    await Store.create(there)
-    await mirror(url, there)
-    // a correction that the position of the other database is after
+    const mirrorUrl = await backend.database()
+    const copy = open(mirrorUrl)
+    await Store.create(mirrorUrl)
+    await mirror(url, mirrorUrl)
+    // a correction before the feed position of the other database
     await copy.write([{ layer: 'third', ...TILE, time: T(2023), bytes: png(E) }])
     const version = { layer: 'another', z: 10, y: 0, time: T(2023), bytes: png(E) }
-    const others = Array.from({ length: 600 }, (_, x) => ({ ...version, x }))
-    assert.equal((await copy.write(others)).failed, 0)
+    const otherTiles = Array.from({ length: 600 }, (_, x) => ({ ...version, x }))
+    assert.equal((await copy.write(otherTiles)).failed, 0)
     await edition(copy, 'third', 2024, D)
     assert.deepEqual((await copy.head('third', 5, 3, 4)).bytes, png(D))
     await copy.destroy()

@@ -1,5 +1,5 @@
-// A store in memory on which several programs run at once, a request at a time, in an order that a seed decides; any of
-// them may be killed before any request.
+// A store in memory on which several programs run at once, one request at a time, in a seeded random order. Each
+// program may be killed before any request. lives.test.js uses it.
 import { MemoryCouch } from '../resolve/memory-couch.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
@@ -9,7 +9,7 @@ class Killed extends TilecouchError {
   constructor () { super('ABORTED') }
 }
 
-/** Lets programs go on one request at a time. */
+/** Schedules the requests of several programs, one at a time. */
 export class Turns {
   /** @type {{process: any, go: (value?: any) => void, stop: (error: Error) => void}[]} */
   #waiting = []
@@ -26,8 +26,8 @@ export class Turns {
   }
 
   /**
-   * Runs programs until all have ended. One that is killed is run again from its beginning.
-   * @param {((process: any) => Promise<any>)[]} programs @param {number} kills of each at most
+   * Runs programs until all have ended. A killed program is run again from its beginning.
+   * @param {((process: any) => Promise<any>)[]} programs @param {number} kills of each program at most
    */
   async run (programs, kills = 0) {
     let running = 0
@@ -49,17 +49,17 @@ export class Turns {
         continue
       }
       idle = 0
-      for (let more = this.rnd() < 0.3 ? 12 : 1, last; more && this.#waiting.length; more--) {
-        const at = last ? this.#waiting.findIndex(({ process }) => process === last)
+      for (let steps = this.rnd() < 0.3 ? 12 : 1, lastProcess; steps && this.#waiting.length; steps--) {
+        const index = lastProcess ? this.#waiting.findIndex(({ process }) => process === lastProcess)
           : Math.floor(this.rnd() * this.#waiting.length)
-        if (at < 0) break
-        const [{ process, go, stop }] = this.#waiting.splice(at, 1)
-        last = process
+        if (index < 0) break
+        const [{ process, go, stop }] = this.#waiting.splice(index, 1)
+        lastProcess = process
         if (process.left > 0 && this.rnd() < 0.03) {
           process.dead = true
           stop(new Killed())
-          for (const one of this.#waiting.filter(other => other.process === process)) one.stop(new Killed())
-          this.#waiting = this.#waiting.filter(other => other.process !== process)
+          for (const waiter of this.#waiting.filter(entry => entry.process === process)) waiter.stop(new Killed())
+          this.#waiting = this.#waiting.filter(waiter => waiter.process !== process)
           break
         }
         go()
@@ -71,7 +71,7 @@ export class Turns {
   }
 }
 
-/** What a database in memory does not know of itself: single documents, its feed. */
+/** Adds requests for single documents, the change feed and a view to a database in memory. */
 export class Database extends MemoryCouch {
   seq = 0
   /** @type {Map<string, number>} */
@@ -104,9 +104,9 @@ export class Database extends MemoryCouch {
     if (path === '_design/versions/_view/by_time/queries') {
       return { results: body.queries.map(query => ({ rows: this.#byTime(query) })) }
     }
-    const before = path === '_bulk_docs' ? this.#leaves() : undefined
+    const leavesBefore = path === '_bulk_docs' ? this.#leaves() : undefined
     const answer = await super.request(request)
-    if (before) for (const [id, leaves] of this.#leaves()) if (before.get(id) !== leaves) {
+    if (leavesBefore) for (const [id, leaves] of this.#leaves()) if (leavesBefore.get(id) !== leaves) {
       this.changed.set(id, ++this.seq)
     }
     return answer
@@ -119,9 +119,9 @@ export class Database extends MemoryCouch {
   }
 
   take (other, ids) {
-    const before = this.#leaves()
+    const leavesBefore = this.#leaves()
     super.take(other, ids)
-    for (const [id, leaves] of this.#leaves()) if (before.get(id) !== leaves) this.changed.set(id, ++this.seq)
+    for (const [id, leaves] of this.#leaves()) if (leavesBefore.get(id) !== leaves) this.changed.set(id, ++this.seq)
   }
 
   #leaves () {
@@ -129,7 +129,7 @@ export class Database extends MemoryCouch {
   }
 }
 
-/** A database as one program sees it. */
+/** The connection of one program to a database. Each request waits for its turn. */
 class View extends Couch {
   /** @param {Database} database @param {Turns} turns @param {any} process */
   constructor (database, turns, process) {
@@ -149,14 +149,14 @@ class View extends Couch {
 export const storeOf = (database, turns, process) => new Store(new View(database, turns, process))
 
 /**
- * What readers see: heads and past versions alone.
+ * The digest that a reader gets for a tile as of a time, from its head and past versions.
  * @param {Database} database
  * @param {string} id
  * @param {string} time
  */
 export function shown (database, id, time) {
-  const docs = [id, ...database.ids.filter(one => one.startsWith(`${id}@`))].flatMap(
-    one => database.living(one).slice(0, 1)
+  const docs = [id, ...database.ids.filter(versionId => versionId.startsWith(`${id}@`))].flatMap(
+    versionId => database.living(versionId).slice(0, 1)
   ).map(({ doc }) => doc)
   const head = docs.find(({ _id }) => _id === id)
   const past = docs.filter(doc => doc !== head && doc.time <= time).sort((a, b) => compareIds(a.time, b.time)).at(-1)

@@ -1,15 +1,14 @@
-// What was said of the tiles of a layer, and what they show therefore: the whole truth in a few lines, without any
-// store.
+// A model of a layer without any store: the statements about its tiles, and the tiles that they show.
 //
-// A statement is a tile, a time, a content (null: there is none) and a run; a later run is greater. A complete edition
-// says of every other tile that there is none. What a removal names is taken out, of all runs before it.
+// A statement is a tile, a time, a content (null: no tile) and a run. A later run is greater. A complete edition also
+// states that every other tile is gone. A removal withdraws the statements that it names, of all earlier runs.
 
 /**
  * @typedef {{tiles: Record<string, number | null>, complete?: boolean, isSingle?: boolean, time: string, run: number}}
  *   LayerStatements
- *   by one run; isSingle: it was a single write, which has no blocks
+ *   the statements of one run; isSingle: of a single write, which has no blocks
  */
-/** @typedef {{time?: string, tile?: string, run: number}} Removed an edition, or all that was said of a tile */
+/** @typedef {{time?: string, tile?: string, run: number}} Removed an edition, or all statements about a tile */
 /** @typedef {(tile: string) => boolean} Part which tiles belong to a part of the map */
 
 export class Model {
@@ -17,71 +16,71 @@ export class Model {
   said = new Map()
   /** @type {Map<number, Removed>} by run */
   removed = new Map()
-  /** Runs of which only tiles of some parts are known. @type {Map<number, Part[]>} */
+  /** Runs of which only the tiles of some parts are known here. @type {Map<number, Part[]>} */
   parts = new Map()
-  /** Whether single documents of another store came, in any order: what is shown is open until all of them are here. */
+  /** Whether only some documents of another store arrived. Then the model cannot say what the tiles show. */
   isOpen = false
-  /** Before this time a retention policy took out what no kept moment shows. */
+  /** Before this time a retention policy dropped versions. */
   since = ''
 
-  /** @param {number} run @param {Omit<LayerStatements, 'run'>} what */
-  say (run, what) {
-    this.said.set(run, { ...what, run })
+  /** @param {number} run @param {Omit<LayerStatements, 'run'>} statements */
+  say (run, statements) {
+    this.said.set(run, { ...statements, run })
     this.#shareBlocks()
   }
 
-  /** @param {number} run @param {Omit<Removed, 'run'>} what */
-  remove (run, what) { this.removed.set(run, { ...what, run }) }
+  /** @param {number} run @param {Omit<Removed, 'run'>} removal */
+  remove (run, removal) { this.removed.set(run, { ...removal, run }) }
 
-  /** What still counts. @returns {LayerStatements[]} */
+  /** The statements that no removal withdrew. @returns {LayerStatements[]} */
   get standing () {
     return [
       ...this.said.values()
     ].filter(({ time, run }) => ![...this.removed.values()].some(removed => removed.time === time && removed.run > run))
   }
 
-  /** Whether all that was said of everything here is known here. */
+  /** Whether all statements of the known runs are known here. */
   get isWhole () { return !this.isOpen && !this.parts.size }
 
-  /** Whether all that was said of a tile is known here. @param {string} tile */
+  /** Whether all statements about a tile are known here. @param {string} tile */
   knows (tile) {
     return !this.isOpen && [...this.parts.values()].every(parts => parts.some(has => has(tile)))
   }
 
   /**
-   * Whether a part of a run is here, while another part of which something is here was not mirrored since.
+   * Whether a tile is known of one partly known run and not of another one.
    * @param {string[]} tiles
    */
   isBehind (tiles) {
-    const parts = [...this.parts.values()].map(one => tiles.map(tile => one.some(has => has(tile))))
+    const parts = [...this.parts.values()].map(runParts => tiles.map(tile => runParts.some(has => has(tile))))
     return tiles.some((_, index) => parts.some(has => has[index]) && parts.some(has => !has[index]))
   }
 
   /**
-   * Hears of all that another one knows, or of a part.
+   * Takes over the statements and removals of another model, or those about a part.
    * @param {Model} other
    * @param {Part} [part]
    */
   hear (other, part) {
-    for (const [run, one] of other.said) {
+    for (const [run, statements] of other.said) {
       const otherParts = other.parts.get(run)
       const isKnown = this.said.has(run) && !this.parts.has(run)
       if (isKnown) continue
-      this.said.set(run, one)
+      this.said.set(run, statements)
       if (!part && !otherParts) this.parts.delete(run)
       else {
-        const heard = (otherParts ?? [() => true]).map(has => tile => has(tile) && (!part || part(tile)))
-        this.parts.set(run, [...this.parts.get(run) ?? [], ...heard])
+        const heardParts = (otherParts ?? [() => true]).map(has => tile => has(tile) && (!part || part(tile)))
+        this.parts.set(run, [...this.parts.get(run) ?? [], ...heardParts])
       }
     }
-    for (const [run, one] of other.removed) this.removed.set(run, one)
+    for (const [run, removal] of other.removed) this.removed.set(run, removal)
     if (other.since > this.since) this.since = other.since
     this.#shareBlocks()
   }
 
   /**
-   * Blocks are named by their bytes. Where a part of a run lacks a block, and another run has the same one here, the
-   * statements of both are known.
+   * Blocks are named by their bytes. If a partly known run lacks a block that another run has here, its statements in
+   * this block are known too.
    */
   #shareBlocks () {
     for (const [run, parts] of this.parts) {
@@ -97,25 +96,26 @@ export class Model {
     }
   }
 
-  /** What a copy of it says: nothing of what was removed. */
+  /** The model of a copy of the layer: it lacks the withdrawn statements. */
   get copy () {
     const model = new Model()
-    for (const one of this.standing) model.said.set(one.run, one)
-    for (const [run, one] of this.removed) if (one.tile) model.removed.set(run, one)
+    for (const statements of this.standing) model.said.set(statements.run, statements)
+    for (const [run, removal] of this.removed) if (removal.tile) model.removed.set(run, removal)
     model.since = this.since
     return model
   }
 
-  /** @param {string} tile @param {string} [time] now unless given @returns {number | null} */
+  /** The image of a tile. @param {string} tile @param {string} [time] default: now @returns {number | null} */
   shown (tile, time = '~') {
     const removals = [...this.removed.values()].filter(removed => removed.tile === tile)
-    let best
-    for (const one of this.standing) {
-      if (one.time > time || !(tile in one.tiles || one.complete)) continue
-      if (removals.some(({ run }) => run > one.run)) continue
-      if (!best || one.time > best.time || (one.time === best.time && one.run > best.run)) best = one
+    let newest
+    for (const statements of this.standing) {
+      if (statements.time > time || !(tile in statements.tiles || statements.complete)) continue
+      if (removals.some(({ run }) => run > statements.run)) continue
+      if (!newest || statements.time > newest.time ||
+        (statements.time === newest.time && statements.run > newest.run)) newest = statements
     }
-    return best?.tiles[tile] ?? null
+    return newest?.tiles[tile] ?? null
   }
 }
 

@@ -1,5 +1,4 @@
-// What the map shows does not depend on the order in which editions come, on every store: the ways in which it once
-// did.
+// The map does not depend on the order in which editions are loaded, on every store.
 import assert from 'node:assert/strict'
 import { newRun } from '../../core/runs.js'
 import { copyLayer } from '../../loader/maintain/copy/index.js'
@@ -32,13 +31,13 @@ function gate () {
   return { promise, open }
 }
 
-/** A function that two callers wait in until both have called it. */
+/** A function whose promise resolves after two calls. */
 function meeting () {
-  const both = gate()
+  const bothCalled = gate()
   let callers = 0
   return () => {
-    if (++callers === 2) both.open()
-    return both.promise
+    if (++callers === 2) bothCalled.open()
+    return bothCalled.promise
   }
 }
 
@@ -48,15 +47,15 @@ onEachStore('editions in any order', backend => {
   afterEach(() => store.destroy())
 
   const edition = (year, image, options) => load(store, sourceOf(image), { layer: 'osm', time: T(year), ...options })
-  const shows = async (expected, [x, y] = [3, 4]) => {
-    const found = {}
-    for (const when of Object.keys(expected)) {
-      const reading = when === 'now' ? store.head('osm', 5, x, y) : store.at('osm', 5, x, y, when)
+  const assertShown = async (expected, [x, y] = [3, 4]) => {
+    const actual = {}
+    for (const moment of Object.keys(expected)) {
+      const reading = moment === 'now' ? store.head('osm', 5, x, y) : store.at('osm', 5, x, y, moment)
       const bytes =
         await reading.then(version => version.bytes, error => { assert.equal(error.code, 'TILE_NOT_FOUND') })
-      found[when] = bytes ? [D, E].find(seed => bytes.equals(png(seed))) : null
+      actual[moment] = bytes ? [D, E].find(seed => bytes.equals(png(seed))) : null
     }
-    assert.deepEqual(found, expected)
+    assert.deepEqual(actual, expected)
     await checkInvariants(url)
   }
 
@@ -64,72 +63,73 @@ onEachStore('editions in any order', backend => {
     await edition(2022, D)
     assert.equal((await edition(2024, D)).unchanged, SIDE ** 2)
     assert.equal((await edition(2023, E)).failed, 0)
-    await shows({ 2021: null, 2022: D, 2023: E, 2024: D, now: D })
+    await assertShown({ 2021: null, 2022: D, 2023: E, 2024: D, now: D })
   })
 
   it('leave a tile gone at the time of a later complete edition that lacks it', async () => {
     await edition(2022, (x, y) => x === 3 && y === 4 ? undefined : D)
     await edition(2024, (x, y) => x === 3 && y === 4 ? undefined : D, { complete: true })
     await edition(2023, E)
-    await shows({ 2022: null, 2023: E, 2024: null, now: null })
-    await shows({ 2022: D, 2023: E, 2024: D, now: D }, [1, 1])
+    await assertShown({ 2022: null, 2023: E, 2024: null, now: null })
+    await assertShown({ 2022: D, 2023: E, 2024: D, now: D }, [1, 1])
   })
 
   it('show both times when two loads run at once', async () => {
     await edition(2022, D)
-    const others = await Promise.all([2023, 2024].map(
-      async (year, at) => load(await Store.open(url), sourceOf(at ? D : E), { layer: 'osm', time: T(year), batch: 7 })
+    const summaries = await Promise.all([2023, 2024].map(
+      async (year, index) => load(await Store.open(url), sourceOf(index ? D : E),
+        { layer: 'osm', time: T(year), batch: 7 })
     ))
-    assert.deepEqual(others.map(({ failed }) => failed), [0, 0])
-    await shows({ 2022: D, 2023: E, 2024: D, now: D })
+    assert.deepEqual(summaries.map(({ failed }) => failed), [0, 0])
+    await assertShown({ 2022: D, 2023: E, 2024: D, now: D })
   })
 
-  /** A source whose last tile comes after `last` has resolved. */
-  const slowSource = (image, last) => ({
+  /** A source that ends after a promise has resolved. */
+  const slowSource = (image, beforeEnd) => ({
     ...sourceOf(image),
     async * tiles () {
       yield * sourceOf(image).tiles()
-      await last
+      await beforeEnd
     }
   })
 
   for (const isFirst of [true, false]) {
     it(`give VERSION_TAKEN to the slower of two loads for one time (began ${isFirst ? 'first' : 'last'})`, async () => {
-      const addressOf = at => ({ z: 5, x: at % SIDE, y: Math.floor(at / SIDE) })
+      const addressOf = index => ({ z: 5, x: index % SIDE, y: Math.floor(index / SIDE) })
       const version = { layer: 'osm', time: T(2022), bytes: png(D) }
-      await store.write(Array.from({ length: SIDE ** 2 }, (_, at) => ({ ...version, ...addressOf(at) })))
-      const [begun, read, over] = [gate(), gate(), gate()]
+      await store.write(Array.from({ length: SIDE ** 2 }, (_, index) => ({ ...version, ...addressOf(index) })))
+      const [begun, allRead, otherEnded] = [gate(), gate(), gate()]
       const options = { layer: 'osm', time: T(2024), batch: 10, concurrency: 1 }
-      const onProgress = ({ unchanged }) => { if (unchanged === SIDE ** 2) read.open() }
-      // finds every tile unchanged, before the other one has written anything
-      const source = slowSource(D, over.promise)
+      const onProgress = ({ unchanged }) => { if (unchanged === SIDE ** 2) allRead.open() }
+      // the late load finds every tile unchanged before the early load has written a tile
+      const source = slowSource(D, otherEnded.promise)
       const startLate = async () => load(await Store.open(url), source, { ...options, onProgress })
-      const other = { ...sourceOf((x, y) => x === 3 && y === 4 ? E : D), total: SIDE ** 2 }
-      const early = { ...other, async * tiles () { begun.open(); await read.promise; yield * other.tiles() } }
+      const changed = { ...sourceOf((x, y) => x === 3 && y === 4 ? E : D), total: SIDE ** 2 }
+      const early = { ...changed, async * tiles () { begun.open(); await allRead.promise; yield * changed.tiles() } }
       const startEarly = () => load(store, early, options)
-      const [late, first] = isFirst
-        ? [startLate(), read.promise.then(startEarly)]
+      const [lateLoad, earlyLoad] = isFirst
+        ? [startLate(), allRead.promise.then(startEarly)]
         : [begun.promise.then(startLate), startEarly()]
-      const { failed } = await first
-      over.open()
-      const told = await late
-      assert.deepEqual([failed, told.failed], [0, 1])
-      assert.deepEqual(told.failures.map(({ id, code }) => [id, code]), [['osm:5:3:4', 'VERSION_TAKEN']])
-      assert.equal(told.unchanged, SIDE ** 2 - 1)
-      await shows({ 2023: D, 2024: E, now: E })
+      const { failed } = await earlyLoad
+      otherEnded.open()
+      const lateSummary = await lateLoad
+      assert.deepEqual([failed, lateSummary.failed], [0, 1])
+      assert.deepEqual(lateSummary.failures.map(({ id, code }) => [id, code]), [['osm:5:3:4', 'VERSION_TAKEN']])
+      assert.equal(lateSummary.unchanged, SIDE ** 2 - 1)
+      await assertShown({ 2023: D, 2024: E, now: E })
     })
   }
 
   it('count a taken tile for the later run only, if two loads read each other’s manifest', async () => {
     await edition(2022, D)
-    const is = (x, y, place) => x === place && y === place
-    await edition(2025, (x, y) => is(x, y, 4) ? E : undefined)
+    const isPlace = (x, y, place) => x === place && y === place
+    await edition(2025, (x, y) => isPlace(x, y, 4) ? E : undefined)
     const [firstBegan, laterBegan, firstRead, firstLooked, withdrawn] = Array.from({ length: 5 }, gate)
     const [haveRead, havePublished] = [meeting(), meeting()]
     /** Calls a method of the connection of a store, with steps before and after it. */
     const wrap = (owner, method, around) => {
       const call = owner.couch[method].bind(owner.couch)
-      owner.couch[method] = (...given) => around(() => call(...given), given[0])
+      owner.couch[method] = (...args) => around(() => call(...args), args[0])
     }
     let isPublished = false
     const publish = async (call, id) => {
@@ -140,17 +140,17 @@ onEachStore('editions in any order', backend => {
       isPublished = true
       return doc
     }
-    const [first, later] = await Promise.all([Store.open(url), Store.open(url)])
-    for (const one of [first, later]) wrap(one, 'update', publish)
-    // the first load looks, then the later one withdraws its tile, then the first one settles
+    const [firstStore, laterStore] = await Promise.all([Store.open(url), Store.open(url)])
+    for (const openStore of [firstStore, laterStore]) wrap(openStore, 'update', publish)
+    // the first load reads the statements, then the later load withdraws its tile, then the first load settles
     let looks = 0
-    wrap(first, 'ranges', async call => {
+    wrap(firstStore, 'ranges', async call => {
       if (isPublished && looks++) await withdrawn.promise
       const answer = await call()
       if (looks) firstLooked.open()
       return answer
     })
-    wrap(later, 'update', async (call, id) => {
+    wrap(laterStore, 'update', async (call, id) => {
       if (!id.startsWith('removed:')) return call()
       await firstLooked.promise
       const doc = await call()
@@ -168,12 +168,12 @@ onEachStore('editions in any order', backend => {
     })
     const options = { layer: 'osm', time: T(2024), batch: 10, concurrency: 1 }
     const onProgress = ({ unchanged }) => { if (unchanged >= 90) firstRead.open() }
-    const firstSource = sourceAfter((x, y) => is(x, y, 0) ? undefined : D, firstBegan, laterBegan)
-    const laterImage = (x, y) => is(x, y, 0) ? E : D
-    const laterSource = sourceAfter((x, y) => is(x, y, 4) ? E + 1 : laterImage(x, y), laterBegan, firstRead)
+    const firstSource = sourceAfter((x, y) => isPlace(x, y, 0) ? undefined : D, firstBegan, laterBegan)
+    const laterImage = (x, y) => isPlace(x, y, 0) ? E : D
+    const laterSource = sourceAfter((x, y) => isPlace(x, y, 4) ? E + 1 : laterImage(x, y), laterBegan, firstRead)
     const loads = await Promise.all([
-      load(first, firstSource, { ...options, onProgress }),
-      firstBegan.promise.then(() => load(later, laterSource, options))
+      load(firstStore, firstSource, { ...options, onProgress }),
+      firstBegan.promise.then(() => load(laterStore, laterSource, options))
     ])
     const figures =
       loads.map(({ advanced, backfilled, unchanged, failed }) => ({ advanced, backfilled, unchanged, failed }))
@@ -182,8 +182,8 @@ onEachStore('editions in any order', backend => {
       { advanced: 1, backfilled: 0, unchanged: SIDE ** 2 - 2, failed: 1 }
     ])
     assert.deepEqual(loads[1].failures.map(({ id }) => id), ['osm:5:4:4'])
-    await shows({ 2022: D, 2023: D, 2024: D, 2025: E, now: E }, [4, 4])
-    await shows({ 2022: D, 2023: D, 2024: E, now: E }, [0, 0])
+    await assertShown({ 2022: D, 2023: D, 2024: D, 2025: E, now: E }, [4, 4])
+    await assertShown({ 2022: D, 2023: D, 2024: E, now: E }, [0, 0])
   })
 
   it('show the remaining editions after removals and a repeated load', async () => {
@@ -191,11 +191,11 @@ onEachStore('editions in any order', backend => {
     await edition(2023, E)
     await edition(2024, D)
     await removeEdition(store, 'osm', T(2023))
-    await shows({ 2022: D, 2023: D, 2024: D, now: D })
+    await assertShown({ 2022: D, 2023: D, 2024: D, now: D })
     await removeEdition(store, 'osm', T(2022))
-    await shows({ 2022: null, 2023: null, 2024: D, now: D })
+    await assertShown({ 2022: null, 2023: null, 2024: D, now: D })
     await edition(2023, E)
-    await shows({ 2022: null, 2023: E, 2024: D, now: D })
+    await assertShown({ 2022: null, 2023: E, 2024: D, now: D })
   })
 
   it('apply a removal that arrives before the document of its layer', async () => {
@@ -207,7 +207,7 @@ onEachStore('editions in any order', backend => {
     await store.couch.update(`removed:osm:${run}`,
       () => ({ type: 'removed', layer: 'osm', run, since: T(2022), until: T(2022) }))
     await resolve(store)
-    await shows({ 2022: null, 2023: E, now: E })
+    await assertShown({ 2022: null, 2023: E, now: E })
   })
 
   it('need no image that was pruned, nor does a copy of the layer', async () => {
@@ -215,7 +215,7 @@ onEachStore('editions in any order', backend => {
     assert.equal((await prune(store, 'osm', { policy: { last: 1 }, compact: 'never' })).versions > 0, true)
     const { unknown, named } = await resolve(store)
     assert.deepEqual([unknown, named], [0, []])
-    await shows({ 2024: D, now: D })
+    await assertShown({ 2024: D, now: D })
     await store.defineLayer('two', { format: 'png' })
     await copyLayer(store, 'osm', 'two')
     assert.deepEqual((await resolve(store)).named, [], 'nor in a copy')
@@ -230,23 +230,23 @@ onEachStore('editions in any order', backend => {
       await store.couch.bulk([{ _id, _rev, _deleted: true }])
     }
     const { named } = await resolve(store)
-    assert.deepEqual(named.map(one => [one.id, one.what]), [[id, 'unknown']])
+    assert.deepEqual(named.map(finding => [finding.id, finding.what]), [[id, 'unknown']])
   })
 
   it('add two documents when nothing changed, and the next edition reads few tiles', async () => {
     await edition(2022, D)
-    const before = (await store.info()).doc_count
+    const countBefore = (await store.info()).doc_count
     await edition(2023, D)
-    assert.equal((await store.info()).doc_count, before + 2, 'its edition and its manifest')
-    const asked = []
+    assert.equal((await store.info()).doc_count, countBefore + 2, 'its edition and its manifest')
+    const requests = []
     const { couch } = store
     const request = couch.request.bind(couch)
-    couch.request = question => {
-      asked.push(question)
-      return request(question)
+    couch.request = options => {
+      requests.push(options)
+      return request(options)
     }
     assert.equal((await edition(2024, D)).unchanged, SIDE ** 2)
-    const tiles = asked.filter(({ path }) => path === '_bulk_get')
+    const tiles = requests.filter(({ path }) => path === '_bulk_get')
       .flatMap(({ body }) => body.docs).filter(({ id }) => id.startsWith('osm:'))
     assert.ok(tiles.length < 20,
       `${tiles.length} tiles were asked for: a few tell how large they are, none is compared`)

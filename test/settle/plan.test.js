@@ -1,5 +1,4 @@
-// What a tile needs next: the order of writes, of small cases that can be looked through by eye, and what stands when
-// nothing is left to do.
+// The plan of writes for a tile: their order in small cases, and the versions that remain when no writes are left.
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { GONE, contentOf } from '../../core/store/blocks.js'
@@ -19,21 +18,21 @@ const version = (year, content, number, { id = `${ID}@${T(year)}`, seen = [], re
   { id, rev, time: T(year), content, run: run(number), seen }
 )
 const head = (year, content, number, options) => version(year, content, number, { id: ID, ...options })
-const said = (year, content, number) => ({ time: T(year), content, run: run(number) })
+const stated = (year, content, number) => ({ time: T(year), content, run: run(number) })
 const known =
-  (statements = [], removed = []) => ({ statements, isRemoved: (time, by) => removed.some(one => by === run(one)) })
-const mine = (year, content, number, inManifest = true) => (
+  (statements = [], removed = []) => ({ statements, isRemoved: (time, by) => removed.some(n => by === run(n)) })
+const added = (year, content, number, inManifest = true) => (
   { ...version(year, content, number), id: undefined, rev: undefined, inManifest, documentOf: () => ({}) }
 )
 
 const NAMES = new Map([[A, 'A'], [B, 'B'], [C, 'C']])
 
-/** A write as a line: the document, what it becomes, and whether it replaces another revision. */
+/** A write as text: the document, its new version, and whether it replaces a revision. */
 function lineOf ({ id, rev, want, end }) {
   const content = end ? 'ends' : `${NAMES.get(want.content) ?? want.content} of ${want.time.slice(0, 4)}`
   return `${id.slice(ID.length) || 'head'} ${content}${rev ? ' over another' : ''}`
 }
-const told = ({ writes }) => writes.map(lineOf)
+const lines = ({ writes }) => writes.map(lineOf)
 const nameOf = time => `@${T(time)}`
 
 describe('a stored document', () => {
@@ -44,10 +43,10 @@ describe('a stored document', () => {
     }
     assert.deepEqual([versionIn(doc).run, versionIn(doc).seen, versionIn(doc).contested], [run(1), doc.seen, T(2019)])
     for (const odd of [null, 5, true, {}, [], [[]], [null], [[null, 5]], 'x']) {
-      const { run: by, seen, contested } = versionIn(
+      const { run: readRun, seen, contested } = versionIn(
         { ...doc, run: typeof odd === 'string' ? undefined : odd, stored: odd, seen: odd, contested: odd, origin: odd }
       )
-      assert.deepEqual([typeof by, seen, contested], ['string', [], undefined], JSON.stringify(odd))
+      assert.deepEqual([typeof readRun, seen, contested], ['string', [], undefined], JSON.stringify(odd))
     }
   })
 })
@@ -55,93 +54,94 @@ describe('a stored document', () => {
 describe('the plan for a tile', () => {
   it('has no writes when the stored versions agree with all statements', () => {
     assert.deepEqual(planTile(ID, [head(2022, B, 2)], [version(2020, A, 1)],
-      known([said(2020, A, 1), said(2022, B, 2)])), { writes: [], unknown: [] })
+      known([stated(2020, A, 1), stated(2022, B, 2)])), { writes: [], unknown: [] })
     assert.deepEqual(planTile(ID, [], [], known()), { writes: [], unknown: [] })
-    assert.deepEqual(planTile(ID, [], [], known([said(2020, GONE, 1)])).writes, [], 'gone before anything was there')
+    assert.deepEqual(planTile(ID, [], [], known([stated(2020, GONE, 1)])).writes, [], 'gone before anything was there')
   })
 
   it('copies a head into the past before it overwrites the head', () => {
     const heads = [head(2020, A, 1)]
-    const first = planTile(ID, heads, [], known([said(2020, A, 1)]), [mine(2022, B, 2)])
-    assert.deepEqual(told(first), [`${nameOf(2020)} A of 2020`])
-    const second = planTile(ID, heads, [version(2020, A, 1)], known([said(2020, A, 1)]), [mine(2022, B, 2)])
-    assert.deepEqual(told(second), ['head B of 2022 over another'])
-    assert.equal(second.writes[0].rev, heads[0].rev)
+    const firstPlan = planTile(ID, heads, [], known([stated(2020, A, 1)]), [added(2022, B, 2)])
+    assert.deepEqual(lines(firstPlan), [`${nameOf(2020)} A of 2020`])
+    const secondPlan = planTile(ID, heads, [version(2020, A, 1)], known([stated(2020, A, 1)]), [added(2022, B, 2)])
+    assert.deepEqual(lines(secondPlan), ['head B of 2022 over another'])
+    assert.equal(secondPlan.writes[0].rev, heads[0].rev)
   })
 
   it('writes no version when an edition confirms the head', () => {
-    assert.deepEqual(told(planTile(ID, [head(2020, A, 1)], [], known([said(2020, A, 1)]), [mine(2022, A, 2)])), [])
+    assert.deepEqual(lines(planTile(ID, [head(2020, A, 1)], [], known([stated(2020, A, 1)]), [added(2022, A, 2)])), [])
   })
 
   it('writes a confirmed image again when a late statement puts another image before it', () => {
-    const plan = planTile(ID, [head(2020, A, 1)], [], known([said(2020, A, 1), said(2024, A, 2)]), [mine(2022, B, 3)])
-    assert.deepEqual(told(plan), [`${nameOf(2020)} A of 2020`])
-    const last = planTile(ID, [head(2020, A, 1)], [version(2020, A, 1), version(2022, B, 3)],
-      known([said(2020, A, 1), said(2024, A, 2), said(2022, B, 3)]))
-    assert.deepEqual(told(last), ['head A of 2024 over another'])
+    const plan =
+      planTile(ID, [head(2020, A, 1)], [], known([stated(2020, A, 1), stated(2024, A, 2)]), [added(2022, B, 3)])
+    assert.deepEqual(lines(plan), [`${nameOf(2020)} A of 2020`])
+    const nextPlan = planTile(ID, [head(2020, A, 1)], [version(2020, A, 1), version(2022, B, 3)],
+      known([stated(2020, A, 1), stated(2024, A, 2), stated(2022, B, 3)]))
+    assert.deepEqual(lines(nextPlan), ['head A of 2024 over another'])
   })
 
   it('prefers the greater of two runs for one time and keeps the other image one second earlier', () => {
-    const statements = [said(2020, B, 2)]
-    const plan = planTile(ID, [head(2020, A, 1)], [], known(statements), [mine(2020, B, 2)])
-    assert.deepEqual(told(plan), ['@2019-12-31T23:59:59Z A of 2019'])
+    const statements = [stated(2020, B, 2)]
+    const plan = planTile(ID, [head(2020, A, 1)], [], known(statements), [added(2020, B, 2)])
+    assert.deepEqual(lines(plan), ['@2019-12-31T23:59:59Z A of 2019'])
     assert.equal(plan.writes[0].want?.contested, T(2020))
   })
 
   it('deletes removed versions, and moves the head back before it deletes from the past', () => {
-    const statements = [said(2020, A, 1), said(2022, B, 2)]
+    const statements = [stated(2020, A, 1), stated(2022, B, 2)]
     const [heads, pasts] = [[head(2022, B, 2)], [version(2020, A, 1)]]
-    assert.deepEqual(told(planTile(ID, heads, pasts, known(statements, [2]))), ['head A of 2020 over another'])
-    assert.deepEqual(told(planTile(ID, heads, pasts, known(statements, [1]))), [`${nameOf(2020)} ends over another`])
-    assert.deepEqual(told(planTile(ID, [head(2022, B, 2)], [], known(statements, [1, 2]))), ['head ends over another'])
+    assert.deepEqual(lines(planTile(ID, heads, pasts, known(statements, [2]))), ['head A of 2020 over another'])
+    assert.deepEqual(lines(planTile(ID, heads, pasts, known(statements, [1]))), [`${nameOf(2020)} ends over another`])
+    assert.deepEqual(lines(planTile(ID, [head(2022, B, 2)], [], known(statements, [1, 2]))), ['head ends over another'])
   })
 
   it('copies the bytes of a removed head to an older version before it changes the head', () => {
-    // B goes, and C between said the same as the head
-    const statements = [said(2020, A, 1), said(2021, C, 3), said(2022, B, 2), said(2024, C, 4)]
+    // the removed head has the only bytes of C, which another statement needs for 2021
+    const statements = [stated(2020, A, 1), stated(2021, C, 3), stated(2022, B, 2), stated(2024, C, 4)]
     const plan = planTile(ID, [head(2024, C, 4)], [version(2020, A, 1), version(2022, B, 2)], known(statements, [4]))
-    assert.deepEqual(told(plan), [`${nameOf(2021)} C of 2021`])
+    assert.deepEqual(lines(plan), [`${nameOf(2021)} C of 2021`])
   })
 
   it('names a statement whose image is unknown and writes nothing for it', () => {
-    const { writes, unknown } = planTile(ID, [head(2020, A, 1)], [], known([said(2020, A, 1), said(2022, B, 2)]))
-    assert.deepEqual([writes, unknown], [[], [said(2022, B, 2)]])
+    const { writes, unknown } = planTile(ID, [head(2020, A, 1)], [], known([stated(2020, A, 1), stated(2022, B, 2)]))
+    assert.deepEqual([writes, unknown], [[], [stated(2022, B, 2)]])
   })
 
   it('moves a head to the time of a later single write when its own statement is removed', () => {
     const seen = [[T(2022), run(2)]]
-    const stays = planTile(ID, [head(2020, A, 1, { seen })], [], known([said(2020, A, 1)]))
-    assert.deepEqual(told(stays), [])
-    const goes = planTile(ID, [head(2020, A, 1, { seen })], [], known([said(2020, A, 1)], [1]))
-    assert.deepEqual(told(goes), ['head A of 2022 over another'])
+    const planBefore = planTile(ID, [head(2020, A, 1, { seen })], [], known([stated(2020, A, 1)]))
+    assert.deepEqual(lines(planBefore), [])
+    const planAfter = planTile(ID, [head(2020, A, 1, { seen })], [], known([stated(2020, A, 1)], [1]))
+    assert.deepEqual(lines(planAfter), ['head A of 2022 over another'])
   })
 
   it('deletes the losing one of two equal leaves', () => {
-    const plan =
-      planTile(ID, [head(2020, A, 1, { rev: '2-b' }), head(2020, A, 1, { rev: '2-a' })], [], known([said(2020, A, 1)]))
+    const plan = planTile(ID, [head(2020, A, 1, { rev: '2-b' }), head(2020, A, 1, { rev: '2-a' })], [],
+      known([stated(2020, A, 1)]))
     assert.deepEqual(plan.writes.map(({ rev, end }) => [rev, Boolean(end)]), [['2-a', true]])
   })
 })
 
-const at = second => `2024-01-01T00:00:0${second}Z`
+const timeOf = second => `2024-01-01T00:00:0${second}Z`
 
-/** `head 5 a`, `past 5 a`, `past 4 a of 5`, with what it was learnt at: `head 5 a later`. Letters are images. */
+/** Parses `head 5 a`, `past 5 a`, `past 4 a of 5` or, stored later, `head 5 a later`. Letters are images. */
 function leaf (text, index) {
-  const [, kind, second, image, own, stored] =
+  const [, kind, second, image, contestedSecond, stored] =
     /** @type {string[]} */ (/(\w+) (\d) (\w+)(?: of (\d))?( later)?/.exec(text))
   const isHead = kind === 'head'
   return versionIn({
-    _id: `osm:1:0:0${isHead ? '' : `@${at(second)}`}`, _rev: `${index + 1}-${image}`,
-    current: isHead, time: at(second), stored: at(stored ? 9 : 8),
-    ...(own && { contested: at(own) }),
+    _id: `osm:1:0:0${isHead ? '' : `@${timeOf(second)}`}`, _rev: `${index + 1}-${image}`,
+    current: isHead, time: timeOf(second), stored: timeOf(stored ? 9 : 8),
+    ...(contestedSecond && { contested: timeOf(contestedSecond) }),
     ...(image === 'gone' ? { gone: true } : { _attachments: { tile: { digest: `md5-${image.padEnd(22, 'A')}==` } } })
   })
 }
 
 const letters = new Map([...'abc'].map(letter => [contentOf(`md5-${letter.padEnd(22, 'A')}==`), letter]))
 
-/** What stands when nothing is left to do: `5 b`, `4 a of 5`, the head last. @param {string[]} texts */
-function settled (...texts) {
+/** Applies plans until no writes are left. Returns `5 b`, `4 a of 5` etc., the head last. @param {string[]} texts */
+function settleLeaves (...texts) {
   const leaves = texts.map(leaf)
   let [heads, pasts] = [leaves.filter(({ id }) => !id?.includes('@')), leaves.filter(({ id }) => id?.includes('@'))]
   heads.sort((a, b) => a.rev < b.rev ? 1 : -1)
@@ -151,7 +151,7 @@ function settled (...texts) {
     if (!writes.length) break
     for (const { id, rev, want, end, from } of writes) {
       const isHead = !id.includes('@')
-      const list = (isHead ? heads : pasts).filter(one => one.id !== id || one.rev !== rev)
+      const list = (isHead ? heads : pasts).filter(document => document.id !== id || document.rev !== rev)
       if (!end) {
         assert.ok(want.content === 'gone' || [...heads, ...pasts].includes(from), 'its bytes are there')
         list.unshift({ ...want, id, rev: `${50 + step}-x` })
@@ -163,7 +163,7 @@ function settled (...texts) {
   const name = ({ time, content, contested }) =>
     `${time.slice(-3, -1).replace(/^0/, '')} ` +
       `${letters.get(content) ?? 'gone'}${contested ? ` of ${contested[18]}` : ''}`
-  return [...pasts.sort((a, b) => a.time < b.time ? -1 : 1).map(name), ...heads.map(one => `head ${name(one)}`)]
+  return [...pasts.sort((a, b) => a.time < b.time ? -1 : 1).map(name), ...heads.map(doc => `head ${name(doc)}`)]
 }
 
 describe('the versions of a tile without statements', () => {
@@ -204,24 +204,24 @@ describe('the versions of a tile without statements', () => {
   }
   for (const [title, [leaves, expected]] of Object.entries(cases)) {
     it(title, () => {
-      assert.deepEqual(settled(...leaves), expected)
-      assert.deepEqual(settled(...[...leaves].reverse()), expected, 'in any order')
+      assert.deepEqual(settleLeaves(...leaves), expected)
+      assert.deepEqual(settleLeaves(...[...leaves].reverse()), expected, 'in any order')
     })
   }
 })
 
 describe('a version whose copy is refused', () => {
   it('stays a conflicting head until its copy is accepted', async () => {
-    const [one, two] = [new MemoryCouch('one'), new MemoryCouch('two')]
+    const [firstCouch, secondCouch] = [new MemoryCouch('one'), new MemoryCouch('two')]
     const tile = { layer: 'osm', z: 1, x: 0, y: 0 }
-    await new Store(one).write([{ ...tile, time: at(3), bytes: png(1) }])
-    await new Store(two).write([{ ...tile, time: at(5), bytes: png(2) }])
-    one.take(two, two.ids)
-    one.refuses = id => id.includes('@')
-    const summary = await resolve(new Store(one))
+    await new Store(firstCouch).write([{ ...tile, time: timeOf(3), bytes: png(1) }])
+    await new Store(secondCouch).write([{ ...tile, time: timeOf(5), bytes: png(2) }])
+    firstCouch.take(secondCouch, secondCouch.ids)
+    firstCouch.refuses = id => id.includes('@')
+    const summary = await resolve(new Store(firstCouch))
     assert.deepEqual([summary.refused, summary.past, summary.ended], [1, 0, 0])
-    assert.equal(one.living('osm:1:0:0').length, 2)
-    one.refuses = () => false
-    assert.equal((await resolve(new Store(one))).ended, 1)
+    assert.equal(firstCouch.living('osm:1:0:0').length, 2)
+    firstCouch.refuses = () => false
+    assert.equal((await resolve(new Store(firstCouch))).ended, 1)
   })
 })

@@ -1,5 +1,5 @@
-// Everybody who reads a layer, each by its own way: what it shows of every tile as of a time, or now. A reader answers
-// with a map of tiles (z/x/y) to their bytes; a tile that is not there is not in it.
+// All readers of a layer: each returns the image of every tile as of a time, or now. The result maps tiles (z/x/y) to
+// bytes and lacks missing tiles. comparison.js compares the readers with a model.
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import PouchDB from 'pouchdb-node'
@@ -18,14 +18,14 @@ export const PLACES = [[0, 0, 0], [3, 1, 2], [3, 1, 3], [3, 2, 2],
   [3, 4, 4], [3, 7, 0]].map(([z, x, y]) => ({ z, x, y, name: `${z}/${x}/${y}` }))
 
 /** @param {(place: Place) => Promise<Buffer | null>} read @returns {Promise<Shown>} */
-async function each (read) {
-  const found = await Promise.all(
+async function readPlaces (read) {
+  const entries = await Promise.all(
     PLACES.map(async place => /** @type {[string, Buffer | null]} */ ([place.name, await read(place)]))
   )
-  return new Map(/** @type {[string, Buffer][]} */ (found.filter(([, bytes]) => bytes)))
+  return new Map(/** @type {[string, Buffer][]} */ (entries.filter(([, bytes]) => bytes)))
 }
 
-/** Over HTTP: 200 and an image, or 404. @param {string} url */
+/** Reads a tile over HTTP. Returns null for 404. @param {string} url */
 async function get (url) {
   const answer = await request(url)
   const bytes = Buffer.from(await answer.arrayBuffer())
@@ -34,14 +34,14 @@ async function get (url) {
   return bytes
 }
 
-const missing = error => {
+const nullIfMissing = error => {
   if (['TILE_NOT_FOUND', 'NOT_KEPT'].includes(error.code)) return null
   throw error
 }
 
 const bytesOf = async blob => blob && Buffer.from(await blob.arrayBuffer())
 
-/** Through the index of versions that the layers of the client use. @param {any} source @param {string} layer */
+/** Reads tiles through the version index of the client library. @param {any} source @param {string} layer */
 async function throughIndex (source, layer, times) {
   const index = new VersionIndex()
   const columns = index.missing([...new Set(PLACES.map(({ z, x }) => `${z}/${x}`))].map(name => {
@@ -49,10 +49,10 @@ async function throughIndex (source, layer, times) {
     return { z, x, y0: 0, y1: 2 ** z - 1 }
   }))
   const answers = await source.versions(layer, columns)
-  columns.forEach((column, at) => { index.add(column, answers[at]) })
+  columns.forEach((column, columnIndex) => { index.add(column, answers[columnIndex]) })
   const shown = []
   for (const time of times) {
-    shown.push(await each(async ({ z, x, y }) => {
+    shown.push(await readPlaces(async ({ z, x, y }) => {
       const version = index.at(z, x, y, time ?? null)
       return version && !version.gone ? bytesOf(await source.tile(version)) : null
     }))
@@ -60,45 +60,47 @@ async function throughIndex (source, layer, times) {
   return shown
 }
 
-/** One question after the other. @param {(time: string | undefined) => Promise<Shown>} read */
-const oneByOne = read => async (at, times) => {
+/** Calls a reader for one time after the other. @param {(time: string | undefined) => Promise<Shown>} read */
+const oneByOne = read => async (scene, times) => {
   const shown = []
-  for (const time of times) shown.push(await read.call(undefined, at, time))
+  for (const time of times) shown.push(await read.call(undefined, scene, time))
   return shown
 }
 
 /**
- * @typedef {object} At what is read
+ * @typedef {object} At the layer that is read
  * @property {string} url of the database
  * @property {Store} store
  * @property {string} layer
- * @property {string} dir for files
- * @property {string} [gateway] its address, where there is one
- * @property {() => Promise<string>} database a URL that is free
+ * @property {string} dir a folder for files
+ * @property {string} [gateway] the address of its gateway
+ * @property {() => Promise<string>} database returns the URL of a new database
  *
  * @type {Record<string, (at: At, times: (string | undefined)[]) => Promise<Shown[]>>}
  */
 export const cheap = {
-  'store.at and store.head': oneByOne(({ store, layer }, time) => each(({ z, x, y }) => (
+  'store.at and store.head': oneByOne(({ store, layer }, time) => readPlaces(({ z, x, y }) => (
     (time === undefined ? store.head(layer, z, x, y) : store.at(layer, z, x, y, time))
-      .then(({ bytes }) => bytes, missing)))),
+      .then(({ bytes }) => bytes, nullIfMissing)))),
   'the addresses of _rewrite': oneByOne(({ url, layer }, time) =>
-    each(({ name }) => get(`${url}/_design/tiles/_rewrite/${layer}${time ? `@${time}` : ''}/${name}.png`))),
-  attachments: (at, times) => oneByOne(({ url, layer }, time) => time === undefined
-    ? each(({ z, x, y }) => get(`${url}/${layer}:${z}:${x}:${y}/tile`))
-    : cheap['store.at and store.head'](at, [time]).then(([shown]) => shown))(at, times),
+    readPlaces(({ name }) => get(`${url}/_design/tiles/_rewrite/${layer}${time ? `@${time}` : ''}/${name}.png`))),
+  attachments: (scene, times) => oneByOne(({ url, layer }, time) => time === undefined
+    ? readPlaces(({ z, x, y }) => get(`${url}/${layer}:${z}:${x}:${y}/tile`))
+    : cheap['store.at and store.head'](scene, [time]).then(([shown]) => shown))(scene, times),
   'the index of the client': ({ url, layer }, times) => throughIndex(authorised(url), layer, times)
 }
 
-/** Those of a gateway may be a second behind. @type {typeof cheap} */
+/** Readers through a gateway, which may be a second behind. @type {typeof cheap} */
 export const gateway = {
   'XYZ of a gateway': oneByOne(
-    ({ gateway: url, layer }, time) => each(({ name }) => get(`${url}/${layer}${time ? `@${time}` : ''}/${name}.png`))
+    ({ gateway: url, layer }, time) => readPlaces(({ name }) =>
+      get(`${url}/${layer}${time ? `@${time}` : ''}/${name}.png`))
   ),
   'TMS of a gateway': oneByOne(({ gateway: url, layer }, time) =>
-    each(({ z, x, y }) => get(`${url}/tms/1.0.0/${layer}${time ? `@${time}` : ''}/${z}/${x}/${flipY(z, y)}.png`))),
+    readPlaces(({ z, x, y }) =>
+      get(`${url}/tms/1.0.0/${layer}${time ? `@${time}` : ''}/${z}/${x}/${flipY(z, y)}.png`))),
   'WMTS of a gateway': oneByOne(
-    ({ gateway: url, layer }, time) => each(({ z, x, y }) =>
+    ({ gateway: url, layer }, time) => readPlaces(({ z, x, y }) =>
       get(`${url}/wmts/${layer}/default/${time ? `${time}/` : ''}GoogleMapsCompatible/${z}/${y}/${x}.png`))
   ),
   '/db of a gateway': ({ gateway: url, layer }, times) => throughIndex(new CouchSource(`${url}/db`), layer, times)
@@ -133,16 +135,16 @@ export const dear = {
       await restored.destroy()
     }
   },
-  /** The device stays from one look to the next. */
+  /** The device is kept from one comparison to the next. */
   'an area offline': async ({ url, layer, dir }, times) => {
     mkdirSync(dir, { recursive: true })
     const offline = new OfflineStore({ remote: url, name: path.join(dir, 'device'), PouchDB })
     await offline.ready
     try {
-      const known = offline.areas.get('all')
-      const area = known ??
+      const existingArea = offline.areas.get('all')
+      const area = existingArea ??
         await offline.areas.add({ name: 'all', layer, bbox: [-180, -85, 180, 85], zooms: '0-8', history: true })
-      await (known ? area.refresh() : area.download())
+      await (existingArea ? area.refresh() : area.download())
       return await throughIndex(offline.device, layer, times)
     } finally {
       await offline.close()
@@ -151,7 +153,7 @@ export const dear = {
 }
 
 /**
- * A tree of files, which stays from one check to the next: what every tree shows that is there.
+ * Reads all trees of files of a layer. The trees are kept from one comparison to the next.
  * @param {At} at
  * @returns {Promise<{time: string | undefined, shown: Shown}[]>}
  */
@@ -167,7 +169,7 @@ export async function trees ({ store, layer, dir }) {
   )
 }
 
-/** A source with the name and password of the address. */
+/** A source with the name and password of the URL. */
 function authorised (url) {
   const { username, password } = new URL(url)
   const plain = new URL(url)

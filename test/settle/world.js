@@ -1,4 +1,4 @@
-// Two stores that play a random history of a layer, and a model of what each of them shows (histories.test.js).
+// Two stores that play a random history of a layer, and a model of each store. histories.test.js uses it.
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { TilecouchError, layerId, parseArea, parseDocumentId } from '../../core/index.js'
@@ -14,7 +14,7 @@ import { PLACES } from './readers.js'
 export const YEARS = [2019, 2020, 2021, 2022, 2023]
 export const T = year => `${year}-01-01T00:00:00Z`
 
-/** Parts of the map that are mirrored: how a mirror selects them, and which tiles belong to them. */
+/** Parts of the map: how a mirror selects them, and which tiles belong to them. */
 export const PARTS = {
   west: {
     selection: { area: parseArea({ bbox: [-170, -80, -10, 80] }) },
@@ -23,20 +23,19 @@ export const PARTS = {
   deep: { selection: { zooms: { min: 3, max: 3 } }, has: tile => tile !== '0/0/0' }
 }
 
-/** Styles that a layer may have. */
+/** The styles of the tests. */
 const STYLES =
   ['one', 'two'].map(name => ({ style: { version: 8, name, sources: {}, layers: [] }, digest: name }))
 
-/** A source of tiles. */
 const sourceOf = tiles => ({ ...memorySource(tiles), fields: { format: 'png' } })
 
-/** Tiles of a layer, and what editions and removals say of them. @param {string} id @param {string} layer */
+/** Whether an id is of a tile, block, edition, manifest or removal. @param {string} id @param {string} layer */
 const isOfMap = (id, layer) => {
-  const { kind, layer: own } = parseDocumentId(id) ?? {}
-  return id.startsWith(`${layer}:`) || id.startsWith('block:') || (own === layer && kind !== 'style')
+  const { kind, layer: idLayer } = parseDocumentId(id) ?? {}
+  return id.startsWith(`${layer}:`) || id.startsWith('block:') || (idLayer === layer && kind !== 'style')
 }
 
-const isWrite = ({ method, path: asked }) => asked === '_bulk_docs' || method === 'PUT' || method === 'DELETE'
+const isWrite = ({ method, path: endpoint }) => endpoint === '_bulk_docs' || method === 'PUT' || method === 'DELETE'
 const isKilled = ({ code }) => ['ABORTED', 'UNREACHABLE'].includes(code)
 
 export class World {
@@ -51,7 +50,7 @@ export class World {
     this.database = database
   }
 
-  /** @param {boolean} isDear whether exports, backups and devices are looked at, too */
+  /** @param {boolean} isDear whether exports, backups and devices are compared too */
   begin (isDear) {
     this.isDear = isDear
     this.layer = `osm${this.#layers++}`
@@ -63,47 +62,47 @@ export class World {
     this.yearsOfStyles = YEARS.map(T)
   }
 
-  /** @param {number} at @param {any} [kill] @returns {Promise<Store>} */
-  async #open (at, kill) {
-    const store = await Store.open(this.urls[at], { retries: kill ? 0 : 3 })
+  /** @param {number} storeIndex 0 or 1 @param {any} [kill] @returns {Promise<Store>} */
+  async #open (storeIndex, kill) {
+    const store = await Store.open(this.urls[storeIndex], { retries: kill ? 0 : 3 })
     if (!kill) return store
     const { couch } = store
     const request = couch.request.bind(couch)
     let { writes } = kill
-    couch.request = async asked => {
-      if (!isWrite(asked) || writes-- > 0) return request(asked)
-      if (kill.how === 'lost') await request(asked)
+    couch.request = async options => {
+      if (!isWrite(options) || writes-- > 0) return request(options)
+      if (kill.how === 'lost') await request(options)
       throw new TilecouchError(kill.how === 'aborted' ? 'ABORTED' : 'UNREACHABLE', { url: couch.url, why: 'killed' })
     }
     return store
   }
 
-  /** Does it, or is killed and does it again. */
-  async #do (at, kill, work) {
+  /** Does some work on a store. With `kill`, the work is killed first and then done again. */
+  async #do (storeIndex, kill, work) {
     if (kill) {
-      const killed = await this.#open(at, kill)
+      const killed = await this.#open(storeIndex, kill)
       await work(killed).then(() => {}, error => { if (!isKilled(error)) throw error })
     }
-    return work(await this.#open(at))
+    return work(await this.#open(storeIndex))
   }
 
-  /** The layer says from the beginning how far it reaches: single writes do not widen it. @param {Store} store */
+  /** Defines a layer with its zooms and bounds, since single writes do not extend these. @param {Store} store */
   async #define (store, layer = this.layer) {
     if (await store.couch.get(layerId(layer))) return
     await store.defineLayer(layer, { format: 'png', minzoom: 0, maxzoom: 3, bounds: [-180, -85.05, 180, 85.05] })
   }
 
-  async #load (at, { tiles, complete, kill, time }, run) {
-    await this.#define(await this.#open(at))
+  async #load (storeIndex, { tiles, complete, kill, time }, run) {
+    await this.#define(await this.#open(storeIndex))
     const summary =
-      await this.#do(at, kill, store => load(store, sourceOf(tiles), { layer: this.layer, time, complete }))
+      await this.#do(storeIndex, kill, store => load(store, sourceOf(tiles), { layer: this.layer, time, complete }))
     assert.equal(summary.failed, 0, JSON.stringify(summary.failures))
-    this.models[at].say(run, { tiles, complete, time })
+    this.models[storeIndex].say(run, { tiles, complete, time })
   }
 
-  /** @param {any} step @param {string[]} free times of which nothing is said */
+  /** @param {any} step @param {string[]} free times without statements */
   async play (step, free) {
-    const run = this.#runs += 2 // two at once are said of different times
+    const run = this.#runs += 2 // a step may have two loads, each with its own run
     await this[`_${step.does}`](step, { free, run, model: this.models[step.at] })
   }
 
@@ -117,20 +116,22 @@ export class World {
     await this.#loadAll(step.at, editions, run)
   }
 
-  async #loadAll (at, editions, run) {
-    await Promise.all(editions.map((edition, index) => this.#load(at, edition, run + index)))
+  async #loadAll (storeIndex, editions, run) {
+    await Promise.all(editions.map((edition, index) => this.#load(storeIndex, edition, run + index)))
     this.loaded.push(...editions.map(edition => ({ ...edition, kill: null })))
   }
 
-  /** Two that have not heard of each other say one time: the later one counts. */
+  /** Each store loads an edition for the same time without knowing the other one: the later run counts. */
   async _apart (step, { free, run }) {
     const time = free.shift()
-    if (time) for (const [at, edition] of step.two.entries()) await this.#load(at, { ...edition, time }, run + at)
+    if (time) for (const [index, edition] of step.two.entries()) {
+      await this.#load(index, { ...edition, time }, run + index)
+    }
   }
 
   async _again (step, { run, model }) {
-    const again = this.loaded.filter(({ time }) => model.standing.some(statements => statements.time === time))
-    if (again.length) await this.#load(step.at, again[step.which % again.length], run)
+    const repeatable = this.loaded.filter(({ time }) => model.standing.some(statements => statements.time === time))
+    if (repeatable.length) await this.#load(step.at, repeatable[step.which % repeatable.length], run)
   }
 
   async _write ({ at, name, image, kill, expires }, { free, run, model }) {
@@ -153,7 +154,7 @@ export class World {
     await this.#do(at, kill, store => removeEdition(store, this.layer, time))
     model.remove(run, { time })
     this.loaded = this.loaded.filter(edition => edition.time !== time)
-    // it is free where the removal is known: everywhere, from now on
+    // a removed time is free on stores that have the removal: mirror it to all of them
     if (!this.models.every(other => other === model || !other.said.size)) await this._mirror({ ways: 'both' })
     free.push(time)
   }
@@ -177,7 +178,7 @@ export class World {
     if (!this.models[from].isOpen) this.models[to].isOpen = false
   }
 
-  /** A part is mirrored, and what came is settled. */
+  /** Mirrors a part and settles it. */
   async _part ({ at: from, name }) {
     if (!this.models[from].said.size) return
     const to = 1 - from
@@ -190,7 +191,7 @@ export class World {
     this.styles[to] = { ...this.styles[from], ...this.styles[to] }
   }
 
-  /** A replicator that is stopped: some documents came, in any order, and somebody settles them. */
+  /** A replicator that is stopped: only some documents arrive, and are settled. */
   async _pieces ({ at: from, every }) {
     if (!this.models[from].said.size) return
     const to = 1 - from
@@ -198,9 +199,9 @@ export class World {
     const { rows } = await json(`${this.urls[from]}/_all_docs`)
     const ids = rows.map(({ id }) => id)
       .filter((id, index) => isOfMap(id, this.layer) && (index * 7 + every) % 3 < every)
-    const asked = '_bulk_get?revs=true&attachments=true'
+    const bulkGetPath = '_bulk_get?revs=true&attachments=true'
     const { results } =
-      await source.couch.request({ method: 'POST', path: asked, body: { docs: ids.map(id => ({ id })) } })
+      await source.couch.request({ method: 'POST', path: bulkGetPath, body: { docs: ids.map(id => ({ id })) } })
     const docs = results.flatMap(result => result.docs).map(({ ok }) => ok).filter(Boolean)
     await target.couch.request({ method: 'POST', path: '_bulk_docs', body: { docs, new_edits: false } })
     await resolve(target, { layers: [this.layer] })
@@ -250,7 +251,7 @@ export class World {
     model.hear(this.copies[at].copy)
   }
 
-  /** The copy gets another name, while an edition is loaded into it. */
+  /** Moves the copy to another name while an edition is loaded into it. */
   async _move ({ at, edition, kill }, { free, run }) {
     const copy = this.copies[at]
     const time = free[0]
@@ -266,7 +267,7 @@ export class World {
     assert.equal(summary.failed, 0, JSON.stringify(summary.failures))
     const store = await this.#open(at)
     await move(store)
-    if (await store.couch.get(layerId(from))) { // the load came after the move: it is a layer of its own
+    if (await store.couch.get(layerId(from))) { // the load came after the move and created the layer again
       await copyLayer(store, from, to)
       await removeLayer(store, from)
     }
@@ -278,18 +279,18 @@ export class World {
     if (!model.standing.length) return
     const store = await this.#open(at)
     const { moments: { listed } } = await prune(store, this.layer, { policy: { last }, compact: 'never' })
-    const kept = listed.filter(({ by }) => by.length).map(({ time }) => time).sort()
-    if (kept.length && kept[0] > model.since) model.since = kept[0]
+    const keptTimes = listed.filter(({ by }) => by.length).map(({ time }) => time).sort()
+    if (keptTimes.length && keptTimes[0] > model.since) model.since = keptTimes[0]
   }
 
-  /** Tiles whose head has expired are removed with their past. */
+  /** Removes tiles whose head has expired, with their past. */
   async _expire ({ at, kill }, { run, model }) {
     if (!model.said.size) return
     const store = await this.#open(at)
     const heads =
       await Promise.all(PLACES.map(({ name }) => store.couch.get(`${this.layer}:${name.replaceAll('/', ':')}`)))
     const expired = PLACES.filter((_, index) => heads[index]?.expires && !heads[index].gone)
-    await this.#do(at, kill, one => expire(one, { layers: [this.layer], action: 'remove', withPast: true }))
+    await this.#do(at, kill, openStore => expire(openStore, { layers: [this.layer], action: 'remove', withPast: true }))
     for (const { name } of expired) model.remove(run, { tile: name })
   }
 
@@ -302,7 +303,7 @@ export class World {
     this.styles[at][time] = which
   }
 
-  /** Everything that `check` can repair is repaired: nothing may change. */
+  /** Repairs every fault that `check` can repair. The tiles must not change. */
   async _fix ({ at }) {
     const model = this.models[at]
     if (!model.said.size) return
@@ -310,29 +311,29 @@ export class World {
     await check(store, { layers: [this.layer], fix: true })
   }
 
-  /** What every style shows. */
-  async #compareStyles (store, at) {
-    const styles = this.styles[at]
+  /** Compares the style of the layer at each time with the expected one. */
+  async #compareStyles (store, storeIndex) {
+    const styles = this.styles[storeIndex]
     for (const time of YEARS.map(T)) {
       const newest = Object.keys(styles).filter(styleTime => styleTime <= time).sort().at(-1)
       const expected = newest && STYLES[styles[newest]].digest
       assert.equal((await store.style(this.layer, time))?.digest, expected,
-        `style of ${this.layer} as of ${time}, store ${at}`)
+        `style of ${this.layer} as of ${time}, store ${storeIndex}`)
     }
   }
 
   async check () {
-    for (const [at, url] of this.urls.entries()) {
-      const store = await this.#open(at)
-      const dir = path.join(this.dir, `${this.layer}-${at}`)
-      const place = { url, store, dir, gateway: this.gateways[at], database: this.database, what: `store ${at}` }
-      const copy = this.copies[at]
-      if (copy.said.size) await compareStore({ ...place, layer: this.copied[at], model: copy, times: timesOf(copy) })
-      const model = this.models[at]
+    for (const [index, url] of this.urls.entries()) {
+      const store = await this.#open(index)
+      const dir = path.join(this.dir, `${this.layer}-${index}`)
+      const place = { url, store, dir, gateway: this.gateways[index], database: this.database, what: `store ${index}` }
+      const copy = this.copies[index]
+      if (copy.said.size) await compareStore({ ...place, layer: this.copied[index], model: copy, times: timesOf(copy) })
+      const model = this.models[index]
       if (!model.said.size) continue
       const scene = { ...place, layer: this.layer, model, times: timesOf(model) }
       await compareStore(scene)
-      await this.#compareStyles(store, at)
+      await this.#compareStyles(store, index)
       await compareReaders(scene)
       if (!model.isOpen) await expectSound({ ...scene, isBehind: model.isBehind(PLACES.map(({ name }) => name)) })
       if (this.isDear && model.isWhole) await compareDear(scene)
@@ -340,7 +341,7 @@ export class World {
   }
 }
 
-/** Now, and times at which a store may be asked. @param {Model} model */
+/** Now (undefined), and the times since the last prune. @param {Model} model */
 function timesOf ({ since }) {
   const times = [undefined, ...YEARS.map(T), '2021-07-01T00:00:00Z', T(2030)]
   return times.filter(time => time === undefined || time >= since)

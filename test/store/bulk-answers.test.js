@@ -1,5 +1,5 @@
-// A store whose answers have errors for some documents, or leave them out: nothing is taken for missing because of
-// that.
+// A store whose bulk answers have errors for some documents, or lack them: no program takes such a document for
+// missing.
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { backup } from '../../loader/backup/index.js'
@@ -29,8 +29,8 @@ const fast = { firstDelay: 2, longestDelay: 4 }
 
 onEachStore('bulk answers with errors or missing rows', backend => {
   const folder = useFolder()
-  let url, store, faulty, through
-  const made = []
+  let url, store, faulty, faultyStore
+  const databases = []
 
   beforeEach(async () => {
     url = await backend.database()
@@ -47,150 +47,151 @@ onEachStore('bulk answers with errors or missing rows', backend => {
       await store.putEdition('osm', T(year), { title: `${year}` })
     }
     faulty = await startFaulty(url)
-    through = new Store(new Couch(faulty.url, fast))
+    faultyStore = new Store(new Couch(faulty.url, fast))
   })
   afterEach(async () => {
     await faulty.close()
     await store.destroy()
-    for (const one of made.splice(0)) await request(one, { method: 'DELETE' })
+    for (const database of databases.splice(0)) await request(database, { method: 'DELETE' })
   })
 
-  const another = async () => {
-    made.push(await backend.database())
-    return made.at(-1)
+  const newDatabase = async () => {
+    databases.push(await backend.database())
+    return databases.at(-1)
   }
-  const begin = () => { faulty.fault = wrongOnce() }
-  const wasSpoilt = () => assert.ok(faulty.faults > 0, 'something was wrong')
-  const contentsOf = async (of, layer) => {
-    const { rows } = await of.couch.request(
+  const startFaults = () => { faulty.fault = wrongOnce() }
+  const assertFaulted = () => assert.ok(faulty.faults > 0, 'something was wrong')
+  const contentsOf = async (source, layer) => {
+    const { rows } = await source.couch.request(
       { path: '_all_docs', qs: { startkey: `${layer}:`, endkey: `${layer};`, include_docs: true } }
     )
     return rows.map(({ id, doc }) => [id.slice(layer.length), doc.time, doc._attachments?.tile.digest ?? null])
   }
 
-  const places = side => Array.from({ length: side * side }, (_, at) => `5/${Math.floor(at / side)}/${at % side}`)
+  const places = side => Array.from({ length: side * side }, (_, n) => `5/${Math.floor(n / side)}/${n % side}`)
 
   it('lose no past version in a load that overwrites heads', async () => {
-    begin()
-    const { advanced, unchanged, failed } = await load(through, memorySource(
-      Object.fromEntries(places(SIDE).map((place, at) => [place, at % 2 ? 300 + at : 200 + at % SIDE]))
+    startFaults()
+    const { advanced, unchanged, failed } = await load(faultyStore, memorySource(
+      Object.fromEntries(places(SIDE).map((place, n) => [place, n % 2 ? 300 + n : 200 + n % SIDE]))
     ), { layer: 'osm', time: T(2023) })
-    wasSpoilt()
+    assertFaulted()
     assert.deepEqual([advanced + unchanged, failed], [16, 0])
     const times = (await checkInvariants(url)).get('osm:5:1:1').map(({ time }) => time).sort()
     assert.deepEqual(times, [T(2020), T(2021), T(2023)])
   })
 
   it('make only those tiles gone that a complete source lacks', async () => {
-    begin()
-    const done = await load(through, memorySource({ '5/0/0': 200, '5/1/1': 105, '5/2/2': 10 }),
+    startFaults()
+    const summary = await load(faultyStore, memorySource({ '5/0/0': 200, '5/1/1': 105, '5/2/2': 10 }),
       { layer: 'osm', time: T(2024), complete: true })
-    wasSpoilt()
-    assert.equal(done.failed, 0)
-    const shown = (await contentsOf(store, 'osm')).filter(([id]) => !id.includes('@'))
-    assert.deepEqual(shown.filter(([, , digest]) => digest).map(([id]) => id).sort(), [':5:0:0', ':5:1:1', ':5:2:2'])
+    assertFaulted()
+    assert.equal(summary.failed, 0)
+    const heads = (await contentsOf(store, 'osm')).filter(([id]) => !id.includes('@'))
+    assert.deepEqual(heads.filter(([, , digest]) => digest).map(([id]) => id).sort(), [':5:0:0', ':5:1:1', ':5:2:2'])
     await checkInvariants(url)
   })
 
   it('leave nothing out of a copy, from either side', async () => {
-    begin()
-    const target = await Store.create(await another())
+    startFaults()
+    const target = await Store.create(await newDatabase())
     await publishFunctions(target)
-    await copyLayer(target, 'osm', 'two', { source: through, limits: { tiles: 5, batch: 3 } })
-    wasSpoilt()
+    await copyLayer(target, 'osm', 'two', { source: faultyStore, limits: { tiles: 5, batch: 3 } })
+    assertFaulted()
     assert.deepEqual(await contentsOf(target, 'two'), await contentsOf(store, 'osm'))
     faulty.fault = undefined
     await target.write(square({ layer: 'two', time: T(2023), side: SIDE, seed: (x, y) => 400 + x + y }))
-    begin()
-    await copyLayer(through, 'two', 'osm', { source: target })
+    startFaults()
+    await copyLayer(faultyStore, 'two', 'osm', { source: target })
     assert.deepEqual(await contentsOf(target, 'two'), await contentsOf(store, 'osm'))
     await checkInvariants(url)
   }).timeout(60000)
 
   it('leave nothing out of a mirror, whole or of a part', async () => {
-    for (const wanted of [{}, { layers: ['osm'], since: '2021-06-01' }]) {
-      const [direct, target] = [await another(), await another()]
-      await mirror(url, direct, wanted)
-      begin()
-      await mirror(faulty.url, target, wanted)
-      wasSpoilt()
+    for (const options of [{}, { layers: ['osm'], since: '2021-06-01' }]) {
+      const [direct, target] = [await newDatabase(), await newDatabase()]
+      await mirror(url, direct, options)
+      startFaults()
+      await mirror(faulty.url, target, options)
+      assertFaulted()
       assert.deepEqual(await differences(direct, target, { revpos: backend.name === 'CouchDB' }), [])
     }
   }).timeout(60000)
 
   it('leave nothing out of an export, a diff and a backup', async () => {
-    const tree = async (of, name) => {
-      const { tiles } = await exportLayer(of, 'osm', path.join(folder.dir, name), { time: '2021' })
+    const exportTiles = async (source, name) => {
+      const { tiles } = await exportLayer(source, 'osm', path.join(folder.dir, name), { time: '2021' })
       return tiles
     }
-    const told = async of => {
+    const diffLines = async source => {
       const lines = []
-      const { tiles } = await diff(of, 'osm@2020', 'osm@2022',
-        { onTile: ({ kind, ...at }) => { lines.push(JSON.stringify([kind, at.id ?? at.z, at.x, at.y])) } })
+      const { tiles } = await diff(source, 'osm@2020', 'osm@2022',
+        { onTile: ({ kind, ...tile }) => { lines.push(JSON.stringify([kind, tile.id ?? tile.z, tile.x, tile.y])) } })
       return [lines, tiles]
     }
-    const expected = [await tree(store, 'direct'), await told(store)]
-    begin()
-    assert.deepEqual([await tree(through, 'through'), await told(through)], expected)
-    wasSpoilt()
-    begin()
+    const expected = [await exportTiles(store, 'direct'), await diffLines(store)]
+    startFaults()
+    assert.deepEqual([await exportTiles(faultyStore, 'through'), await diffLines(faultyStore)], expected)
+    assertFaulted()
+    startFaults()
     const file = path.join(folder.dir, 'a.tcb')
-    await backup(through, file)
-    const to = await another()
+    await backup(faultyStore, file)
+    const to = await newDatabase()
     await restore([file], to, { rights: 'give' })
     assert.deepEqual(await differences(url, to, { revpos: backend.name === 'CouchDB' }), [])
   }).timeout(60000)
 
   it('add no findings to a check', async () => {
-    const findings = async of => {
-      const found = []
-      await check(of, { onFinding: ({ code, where }) => found.push(`${code} ${where}`) })
-      return found.sort()
+    const findings = async source => {
+      const lines = []
+      await check(source, { onFinding: ({ code, where }) => lines.push(`${code} ${where}`) })
+      return lines.sort()
     }
     const expected = await findings(store)
-    begin()
-    assert.deepEqual(await findings(through), expected)
-    wasSpoilt()
+    startFaults()
+    assert.deepEqual(await findings(faultyStore), expected)
+    assertFaulted()
   }).timeout(30000)
 
   it('leave nothing out of the gateway, where a tile that never arrives is NO_ANSWER', async () => {
-    const reader = new StoreReader(through, {
+    const reader = new StoreReader(faultyStore, {
       cache: { changes: new RecentChanges(), takeDocument: (id, doc) => doc, takeTimeline: (id, moments) => moments }
     })
-    const all = () => Promise.all(places(SIDE).flatMap(place => {
+    const readAll = () => Promise.all(places(SIDE).flatMap(place => {
       const id = `osm:${place.replaceAll('/', ':')}`
       return [reader.documents.get(id), reader.timelines.get(id)]
     }))
-    const expected = await all()
-    begin()
-    assert.deepEqual(await all(), expected)
-    wasSpoilt()
+    const expected = await readAll()
+    startFaults()
+    assert.deepEqual(await readAll(), expected)
+    assertFaulted()
     faulty.fault = ({ id }) => /osm:5:1:1\b/.test(id) ? 'missing' : undefined
-    const [bad, good, badLine] = await Promise.allSettled([reader.documents.get('osm:5:1:1'),
+    const [badDocument, goodDocument, badTimeline] = await Promise.allSettled([reader.documents.get('osm:5:1:1'),
       reader.documents.get('osm:5:0:1'), reader.timelines.get('osm:5:1:1'), reader.timelines.get('osm:5:0:1')])
-    assert.deepEqual([bad.reason?.code, badLine.reason?.code, good.value?._id], ['NO_ANSWER', 'NO_ANSWER', 'osm:5:0:1'])
+    assert.deepEqual([badDocument.reason?.code, badTimeline.reason?.code, goodDocument.value?._id],
+      ['NO_ANSWER', 'NO_ANSWER', 'osm:5:0:1'])
   })
 
   it('do not keep the store from extending every head', async () => {
     faulty.fault = wrongOnce({ written: 'missing' })
     const ids = places(SIDE).map(place => `osm:${place.replaceAll('/', ':')}`)
-    const { extended, changed } = await through.extend(ids.map(id => ({ id, expires: T(2030) })))
-    wasSpoilt()
+    const { extended, changed } = await faultyStore.extend(ids.map(id => ({ id, expires: T(2030) })))
+    assertFaulted()
     assert.equal(extended.size + changed.length, 16)
     for (const { doc } of await store.couch.docs(ids)) assert.equal(doc.expires, T(2030))
   })
 
   it('end in NO_ANSWER with the missing ids if the error persists, and nothing is written', async () => {
-    faulty.fault = ({ path: asked, id }) => asked === '_bulk_get' && id === 'osm:5:1:1' ? 'error' : undefined
-    const before = await contentsOf(store, 'osm')
-    const named = error => {
+    faulty.fault = ({ path: endpoint, id }) => endpoint === '_bulk_get' && id === 'osm:5:1:1' ? 'error' : undefined
+    const contentsBefore = await contentsOf(store, 'osm')
+    const checkIds = error => {
       assert.deepEqual([error.code, error.details.ids], ['NO_ANSWER', ['osm:5:1:1']])
       return true
     }
-    await assert.rejects(load(through, memorySource({ '5/1/1': 500 }), { layer: 'osm', time: T(2023) }), named)
-    assert.deepEqual(await contentsOf(store, 'osm'), before)
-    const target = await Store.create(await another())
-    await assert.rejects(copyLayer(target, 'osm', 'two', { source: through }), named)
-    await assert.rejects(through.couch.docs(['osm:5:1:1', 'osm:9:9:9']), named)
+    await assert.rejects(load(faultyStore, memorySource({ '5/1/1': 500 }), { layer: 'osm', time: T(2023) }), checkIds)
+    assert.deepEqual(await contentsOf(store, 'osm'), contentsBefore)
+    const target = await Store.create(await newDatabase())
+    await assert.rejects(copyLayer(target, 'osm', 'two', { source: faultyStore }), checkIds)
+    await assert.rejects(faultyStore.couch.docs(['osm:5:1:1', 'osm:9:9:9']), checkIds)
   })
 })

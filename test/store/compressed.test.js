@@ -1,5 +1,5 @@
-// A CouchDB that compresses images, and one that has what such a CouchDB stored. Its digests are then those of other
-// bytes.
+// A CouchDB that compresses images, and a CouchDB with compressed images that another one stored. The digests of such
+// attachments belong to the compressed bytes.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
@@ -32,9 +32,9 @@ describe('a CouchDB that compresses tiles', function () {
   /** Stores a head as a CouchDB that compresses does. */
   async function storePacked (time, bytes) {
     const data = gzipSync(bytes)
-    const about = { encoding: 'gzip', length: bytes.length, encoded_length: data.length, digest: digestOf(data) }
+    const fields = { encoding: 'gzip', length: bytes.length, encoded_length: data.length, digest: digestOf(data) }
     const refused = await peerOf(store.couch)
-      .write([docOf(ID, time, '1-00000000000000000000000000000001', { ...about, data })])
+      .write([docOf(ID, time, '1-00000000000000000000000000000001', { ...fields, data })])
     assert.deepEqual(refused, [])
   }
 
@@ -43,21 +43,22 @@ describe('a CouchDB that compresses tiles', function () {
     const request = (method, value) => store.couch.request(
       { method, path, server: true, raw: true, ...(value !== undefined && { body: JSON.stringify(value) }) }
     )
-    // not in the ini files
-    const before = await request('GET').then(bytes => JSON.parse(String(bytes)), () => undefined)
-    const writes = db => assert.rejects(db.write([version(T1, 1)]), { code: 'TILES_COMPRESSED' })
-    await request('PUT', `${before ?? 'text/*'}, image/*`)
+    // undefined if the ini files do not set it
+    const oldSetting = await request('GET').then(bytes => JSON.parse(String(bytes)), () => undefined)
+    const assertRefused = db => assert.rejects(db.write([version(T1, 1)]), { code: 'TILES_COMPRESSED' })
+    await request('PUT', `${oldSetting ?? 'text/*'}, image/*`)
     try {
-      await writes(store)
+      await assertRefused(store)
       assert.equal(await store.couch.get(ID), undefined)
-      const stranger = await Store.open(store.couch.access.headers.authorization ? withName(await writer()) : store.url)
-      await writes(stranger)
+      const stranger =
+        await Store.open(store.couch.access.headers.authorization ? withName(await createWriter()) : store.url)
+      await assertRefused(stranger)
     } finally {
-      await (before === undefined ? request('DELETE') : request('PUT', before))
+      await (oldSetting === undefined ? request('DELETE') : request('PUT', oldSetting))
     }
     assert.equal((await store.write([version(T2, 1)])).failed, 0, 'when the setting was put right')
 
-    async function writer () {
+    async function createWriter () {
       const name = `w${randomUUID()}`
       const user = { _id: `org.couchdb.user:${name}`, name, password: 'pw', type: 'user', roles: [] }
       await fetch(new URL(`/_users/${encodeURIComponent(user._id)}`, store.url), {
@@ -76,9 +77,9 @@ describe('a CouchDB that compresses tiles', function () {
   it('returns the original bytes of its tiles, also after they moved to the past', async () => {
     await storePacked(T1, png(1))
     assert.deepEqual((await store.at('osm', 3, 1, 2, '2022')).bytes, png(1))
-    const [listed] =
+    const [listedTile] =
       await readBytesOf(store.couch, [/** @type {any} */ ({ id: ID, layer: 'osm', z: 3, x: 1, y: 2, time: T1 })])
-    assert.deepEqual(listed?.bytes, png(1))
+    assert.deepEqual(listedTile?.bytes, png(1))
     assert.deepEqual((await store.write([version(T3, 3), version(T2, 2)])).failures, [])
     for (const [time, seed] of /** @type {[string, number][]} */ ([['2022', 1], ['2023', 2], ['2024', 3]])) {
       assert.deepEqual((await store.at('osm', 3, 1, 2, time)).bytes, png(seed), time)

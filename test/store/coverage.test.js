@@ -1,4 +1,4 @@
-// What editions looked at: of one, of a view of the map, of a tile.
+// The coverage of editions: the tiles that one edition read, the editions that read a view of the map or a tile.
 import assert from 'node:assert/strict'
 import { parseArea, tileBounds } from '../../core/index.js'
 import { load } from '../../loader/load/index.js'
@@ -14,8 +14,8 @@ const [T1, T2, T3, T4, T5] = [1, 2, 3, 4, 5].map(year => `202${year}-01-01T00:00
 
 onEachStore('the coverage of editions', backend => {
   let store, url
-  const fill = async (...own) => {
-    [store, url] = own
+  const fill = async (...opened) => {
+    [store, url] = opened
     await load(store, memorySource({ '3/1/1': 1, '3/2/5': 1, '7/63/0': 1, '7/64/0': 1 }), { layer: 'osm', time: T1 })
     await load(store, memorySource({ '3/1/1': 1, '3/2/5': 2 }), { layer: 'osm', time: T2 })
     await load(store, memorySource({ '3/1/1': 1, '3/2/5': 2 }), { layer: 'osm', time: T3 })

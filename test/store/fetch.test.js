@@ -1,4 +1,4 @@
-// Fetching the versions of a list, also while somebody writes.
+// Fetching the versions of a list, also while another program writes.
 import assert from 'node:assert/strict'
 import { Couch } from '../../loader/store/couch.js'
 import { fetchDefaults } from '../../loader/store/fetch.js'
@@ -10,10 +10,10 @@ import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
 
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']
-const collect = async found => {
-  const all = []
-  for await (const one of found) all.push(one)
-  return all
+const collect = async iterable => {
+  const items = []
+  for await (const item of iterable) items.push(item)
+  return items
 }
 
 onEachStore('fetching versions from a list', backend => {
@@ -21,8 +21,8 @@ onEachStore('fetching versions from a list', backend => {
   /** @type {Store} */
   let store
   let url
-  const fill = async (...own) => {
-    [store, url] = own
+  const fill = async (...opened) => {
+    [store, url] = opened
     await store.defineLayer('osm')
     await store.write(square({ layer: 'osm', time: T1, z: 6, side: SIDE, seed: (x, y) => x * SIDE + y }))
     await store.write(
@@ -37,7 +37,7 @@ onEachStore('fetching versions from a list', backend => {
   }
   useStore(backend, { once: true, published: true, fill })
 
-  /** Watches the bulk reads; `gate` is awaited before each answer. */
+  /** Counts the bulk reads. `gate` is awaited before each of them. */
   function watch (gate = async () => {}) {
     const { couch } = store
     const seen = { requests: /** @type {number[]} */ ([]), now: 0, most: 0 }
@@ -56,7 +56,7 @@ onEachStore('fetching versions from a list', backend => {
 
   it('gives the listed versions with bytes and fields, in the order of the list', async () => {
     const listed = (await collect(store.list('osm'))).reverse()
-    const fetched = await collect(store.fetch(listed.map((one, index) => ({ ...one, index }))))
+    const fetched = await collect(store.fetch(listed.map((version, index) => ({ ...version, index }))))
     assert.deepEqual(fetched.map(({ id, index }) => [id, index]),
       listed.map(({ id }, index) => [id, index]), 'what the caller put beside comes along')
     for (const { z, x, y, bytes, digest, time, rev, size, type, stored } of fetched) {
@@ -79,16 +79,16 @@ onEachStore('fetching versions from a list', backend => {
   })
 
   it('skips gone and missing versions, and passes them to onMissing', async () => {
-    const wanted = { layer: 'osm', z: 6, current: true, gone: false, size: 100 }
+    const fields = { layer: 'osm', z: 6, current: true, gone: false, size: 100 }
     const listed = [
-      { ...wanted, id: 'osm:6:0:0', x: 0, y: 0 },
-      { ...wanted, id: 'osm:6:1:1', x: 1, y: 1 }, // gone
-      { ...wanted, id: 'osm:6:60:60', x: 60, y: 60 }, // never there
-      { ...wanted, id: 'osm:6:0:1', x: 0, y: 1, time: '2020-01-01T00:00:00Z' }, // another time than it ever had
-      { ...wanted, id: 'osm:6:0:2', x: 0, y: 2, time: T1 }
+      { ...fields, id: 'osm:6:0:0', x: 0, y: 0 },
+      { ...fields, id: 'osm:6:1:1', x: 1, y: 1 }, // gone
+      { ...fields, id: 'osm:6:60:60', x: 60, y: 60 }, // does not exist
+      { ...fields, id: 'osm:6:0:1', x: 0, y: 1, time: '2020-01-01T00:00:00Z' }, // has no version of this time
+      { ...fields, id: 'osm:6:0:2', x: 0, y: 2, time: T1 }
     ]
     const missing = []
-    const fetched = await collect(store.fetch(listed, { onMissing: one => missing.push(one) }))
+    const fetched = await collect(store.fetch(listed, { onMissing: version => missing.push(version) }))
     assert.deepEqual(fetched.map(({ id }) => id), ['osm:6:0:0', 'osm:6:0:2'])
     assert.deepEqual(missing, listed.slice(1, 4), 'just as they were listed')
     assert.equal((await collect(store.fetch(listed))).length, 2, 'nobody needs to be told')
@@ -111,8 +111,8 @@ onEachStore('fetching versions from a list', backend => {
   it('does not read far ahead of its consumer', async () => {
     let pulled = 0
     async function * endless () {
-      const all = await collect(store.list('osm'))
-      for (;;) for (const one of all) { pulled++; yield one }
+      const versions = await collect(store.list('osm'))
+      for (;;) for (const version of versions) { pulled++; yield version }
     }
     const watched = watch()
     const fetched = store.fetch(endless(), { concurrency: 2 })
@@ -128,7 +128,7 @@ onEachStore('fetching versions from a list', backend => {
     const watched = watch(async () => { if (watched.seen.requests.length > 1) stop.abort() })
     const taken = []
     await assert.rejects(async () => {
-      for await (const one of store.fetch(store.list('osm'), { signal: stop.signal, concurrency: 1 })) taken.push(one)
+      for await (const tile of store.fetch(store.list('osm'), { signal: stop.signal, concurrency: 1 })) taken.push(tile)
     }, { code: 'ABORTED' })
     watched.end()
     assert.ok(taken.length <= fetchDefaults.batch, `${taken.length} taken`)
@@ -141,19 +141,19 @@ onEachStore('fetching versions from a list', backend => {
       throw new Error('the list broke')
     }
     await assert.rejects(collect(store.fetch(broken())), /the list broke/)
-    const [one] = await collect(store.list('osm'))
+    const [version] = await collect(store.list('osm'))
     const nowhere = new Store(new Couch(url.replace(/\/[^/]*$/, '/nowhere_at_all'), { retries: 0 }))
-    await assert.rejects(collect(nowhere.fetch([one, one])), { code: 'DATABASE_NOT_FOUND' })
+    await assert.rejects(collect(nowhere.fetch([version, version])), { code: 'DATABASE_NOT_FOUND' })
   })
 
   it('reads versions by id without their bytes', async () => {
-    const found = await store.versionsById(['osm:6:1:2', `osm:6:1:2@${T1}`, 'osm:6:1:1', 'osm:6:63:63', 'layer:osm'])
-    assert.deepEqual([...found.keys()], ['osm:6:1:2', `osm:6:1:2@${T1}`, 'osm:6:1:1'])
-    assert.deepEqual([...found.values()].map(({ time, current, gone, bytes }) => [time, current, gone, bytes]),
+    const versions = await store.versionsById(['osm:6:1:2', `osm:6:1:2@${T1}`, 'osm:6:1:1', 'osm:6:63:63', 'layer:osm'])
+    assert.deepEqual([...versions.keys()], ['osm:6:1:2', `osm:6:1:2@${T1}`, 'osm:6:1:1'])
+    assert.deepEqual([...versions.values()].map(({ time, current, gone, bytes }) => [time, current, gone, bytes]),
       [[T2, true, false, undefined], [T1, false, false, undefined], [T2, true, true, undefined]])
-    assert.deepEqual(found.get('osm:6:1:2').digest, (await store.head('osm', 6, 1, 2)).digest)
-    const many = Array.from({ length: 1200 }, (_, at) => `osm:6:${at >> 6}:${at & 63}`)
-    assert.equal((await store.versionsById(many)).size, SIDE * SIDE)
+    assert.deepEqual(versions.get('osm:6:1:2').digest, (await store.head('osm', 6, 1, 2)).digest)
+    const ids = Array.from({ length: 1200 }, (_, index) => `osm:6:${index >> 6}:${index & 63}`)
+    assert.equal((await store.versionsById(ids)).size, SIDE * SIDE)
     assert.equal((await store.versionsById([])).size, 0)
   })
 
@@ -163,12 +163,12 @@ onEachStore('fetching versions from a list', backend => {
     const { _rev } = await (await request(`${url}/${id}`)).json()
     assert.equal((await request(`${url}/${id}?rev=${_rev}`, { method: 'DELETE' })).status, 200)
     const missing = []
-    const fetched = await collect(store.fetch(listed, { onMissing: one => missing.push(one.id) }))
-    assert.deepEqual([fetched.map(one => one.id), missing], [[listed[0].id, listed[2].id], [id]])
+    const fetched = await collect(store.fetch(listed, { onMissing: version => missing.push(version.id) }))
+    assert.deepEqual([fetched.map(version => version.id), missing], [[listed[0].id, listed[2].id], [id]])
   })
 })
 
-// no tile is lost, none comes twice, and what was listed is what is fetched
+// every tile is listed once, and the fetched versions are the listed ones
 onEachStore('listing while a load runs', backend => {
   const SIDE = 18
   const time = year => `${year}-01-01T00:00:00Z`
@@ -176,8 +176,8 @@ onEachStore('listing while a load runs', backend => {
     square({ layer: 'osm', time: time(year), z: 7, side: SIDE, seed })
   /** @type {Store} */
   let store
-  const fill = async own => {
-    store = own
+  const fill = async openedStore => {
+    store = openedStore
     await store.defineLayer('osm')
     await store.write(edition(2000))
   }
@@ -194,26 +194,26 @@ onEachStore('listing while a load runs', backend => {
     try {
       while (writing || rounds === 0) {
         const missing = []
-        const found = []
+        const names = []
         for await (
-          const one of store.fetch(store.list('osm', { time: '2000' }), { onMissing: gone => missing.push(gone.id) })
+          const tile of store.fetch(store.list('osm', { time: '2000' }), { onMissing: lost => missing.push(lost.id) })
         ) {
-          assert.equal(one.time, time(2000))
-          assert.ok(one.bytes.equals(png(2000 * 1000 + one.x * SIDE + one.y)), `${one.id} shows what it showed`)
-          found.push(`${one.z}/${one.x}/${one.y}`)
+          assert.equal(tile.time, time(2000))
+          assert.ok(tile.bytes.equals(png(2000 * 1000 + tile.x * SIDE + tile.y)), `${tile.id} shows what it showed`)
+          names.push(`${tile.z}/${tile.x}/${tile.y}`)
         }
-        assert.deepEqual([found.sort(), missing], [expected, []], `round ${rounds}`)
+        assert.deepEqual([names.sort(), missing], [expected, []], `round ${rounds}`)
 
-        const seen = new Map()
+        const firstTimes = new Map()
         for await (const { id, versions } of store.listTiles('osm')) {
-          assert.ok(!seen.has(id), `${id} comes once`)
+          assert.ok(!firstTimes.has(id), `${id} comes once`)
           assert.deepEqual(versions.map(version => version.time),
             [...new Set(versions.map(version => version.time))].sort(), 'each time once, oldest first')
           assert.ok(versions.slice(0, -1).every(({ current, id: document }) => !current && document.includes('@')) &&
             versions.at(-1).current, JSON.stringify(versions))
-          seen.set(id, versions[0].time)
+          firstTimes.set(id, versions[0].time)
         }
-        assert.deepEqual([seen.size, new Set(seen.values())], [SIDE * SIDE, new Set([time(2000)])])
+        assert.deepEqual([firstTimes.size, new Set(firstTimes.values())], [SIDE * SIDE, new Set([time(2000)])])
         const heads = await collect(store.list('osm'))
         assert.deepEqual([heads.length, new Set(heads.map(({ id }) => id)).size], [SIDE * SIDE, SIDE * SIDE])
         rounds++
@@ -228,9 +228,10 @@ onEachStore('listing while a load runs', backend => {
     const listed = await collect(store.list('osm', { time: '2000' }))
     assert.ok(listed.every(({ id }) => !id.includes('@')))
     await store.write(edition(2001))
-    for await (const one of store.fetch(listed)) {
-      assert.deepEqual([one.id, one.time, one.current], [`osm:7:${one.x}:${one.y}@${time(2000)}`, time(2000), false])
-      assert.ok(one.bytes.equals(png(2000 * 1000 + one.x * SIDE + one.y)))
+    for await (const tile of store.fetch(listed)) {
+      assert.deepEqual([tile.id, tile.time, tile.current],
+        [`osm:7:${tile.x}:${tile.y}@${time(2000)}`, time(2000), false])
+      assert.ok(tile.bytes.equals(png(2000 * 1000 + tile.x * SIDE + tile.y)))
     }
   })
 
@@ -239,8 +240,8 @@ onEachStore('listing while a load runs', backend => {
     await store.write(edition(2001, x => x === 0 ? null : x === 1 ? 7 : undefined))
     const missing = []
     const years = {}
-    for await (const one of store.fetch(listed, { onMissing: gone => missing.push(gone) })) {
-      years[one.time] = (years[one.time] ?? 0) + 1
+    for await (const version of store.fetch(listed, { onMissing: lost => missing.push(lost) })) {
+      years[version.time] = (years[version.time] ?? 0) + 1
     }
     assert.deepEqual(years, { [time(2000)]: SIDE * (SIDE - 2), [time(2001)]: SIDE })
     assert.deepEqual(missing.map(({ x }) => x), Array(SIDE).fill(0))

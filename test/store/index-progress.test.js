@@ -1,4 +1,4 @@
-// How much of an index is built, while a command waits for it.
+// The progress of an index that is built while a command waits for it.
 import assert from 'node:assert/strict'
 import { warm } from '../../loader/store/indexes.js'
 
@@ -6,8 +6,8 @@ const DESIGN = '_design/versions'
 const refused = () => { throw new Error('You are not a server admin.') }
 
 /**
- * A couch that builds an index until it is told to be done.
- * @param {Record<string, any>} answers by the end of the path
+ * A connection to a CouchDB that builds an index until `finish` is called.
+ * @param {Record<string, any>} answers by the last part of the path
  */
 function building (answers) {
   let finish = () => {}
@@ -58,10 +58,10 @@ describe('the progress of an index that is being built', () => {
     const warmed = warm(couch, DESIGN, 'by_tile')
     finish()
     await warmed
-    let asked = 0
-    const quick = building({ _active_tasks: () => { asked++; return [] } })
+    let requestCount = 0
+    const quick = building({ _active_tasks: () => { requestCount++; return [] } })
     quick.finish()
     await warm(quick.couch, DESIGN, 'by_tile', { onProgress: () => {} })
-    assert.equal(asked, 0)
+    assert.equal(requestCount, 0)
   })
 })

@@ -1,4 +1,4 @@
-// What nano does with bad answers must not reach the library.
+// JSON requests through nano: bad answers become errors of tilecouch, and never end the process.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { inspect, promisify } from 'node:util'
@@ -10,11 +10,11 @@ import { startServer } from '../support/server.js'
 const JSON_TYPE = { 'content-type': 'application/json' }
 const [couchFile, exchangeFile] =
   ['couch.js', 'exchange.js'].map(name => new URL(`../../loader/store/${name}`, import.meta.url).href)
-/** What a program of its own prints. */
-const printed = async program =>
+/** Runs a program in a process of its own and returns its output. */
+const runProgram = async program =>
   (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program])).stdout
 
-/** Answers that break off, by their content type. */
+/** Sends an answer that breaks off. @param {string} type its content type */
 const cut = type => (req, res) => {
   res.writeHead(200, { 'content-type': type, 'content-length': 100 })
   res.write('{"doc_count":', () => res.destroy())
@@ -23,17 +23,17 @@ const cut = type => (req, res) => {
 describe('JSON requests, which nano sends', () => {
   let server
   let answer
-  let asked
+  let requests
   let url
 
   before(async () => {
     server = await startServer((req, res) => {
-      asked.push(req)
+      requests.push(req)
       answer(req, res)
     })
     url = `http://me:secret@127.0.0.1:${server.port}/db`
   })
-  beforeEach(() => { asked = [] })
+  beforeEach(() => { requests = [] })
   after(() => server.close())
 
   const couchWith = options => new Couch(url, { firstDelay: 1, longestDelay: 1, retries: 2, ...options })
@@ -48,14 +48,14 @@ describe('JSON requests, which nano sends', () => {
         await new Promise(resolve => setImmediate(resolve))
         console.log(code)
       `
-      assert.deepEqual([await printed(program), asked.length], ['UNREACHABLE\n', 3])
+      assert.deepEqual([await runProgram(program), requests.length], ['UNREACHABLE\n', 3])
     })
   }
 
   it('are repeated after JSON that is cut off, and then fail with BAD_ANSWER', async () => {
     answer = (req, res) => res.writeHead(200, JSON_TYPE).end('{"doc_count":')
     await assert.rejects(couchWith().info(), { code: 'BAD_ANSWER' })
-    assert.equal(asked.length, 3)
+    assert.equal(requests.length, 3)
   })
 
   it('accept JSON with another content type, as proxies send it', async () => {
@@ -69,7 +69,7 @@ describe('JSON requests, which nano sends', () => {
     const store = new Store(couchWith())
     await store.couch.ranges([{ keys: rows.map(({ key }) => key) }])
     await assert.rejects(store.at('osm', 1, 0, 0, '2024'), { code: 'TILE_NOT_FOUND' })
-    const agents = asked.map(({ headers }) => headers['user-agent'])
+    const agents = requests.map(({ headers }) => headers['user-agent'])
     assert.deepEqual([agents.length, /^nano/.test(agents[0]), agents[1]], [2, true, undefined])
   })
 
@@ -116,14 +116,14 @@ describe('JSON requests, which nano sends', () => {
     answer = (req, res) => res.writeHead(200, JSON_TYPE).end('{"rows":[]}')
     await couchWith().page({ startkey: 'osm:1:ä/b', endkey: 'osm:1:~', limit: 3 })
     await couchWith().get('layer:osm/ä %')
-    const [page, doc] = asked.map(req => req.url)
+    const [page, doc] = requests.map(req => req.url)
     assert.deepEqual(Object.fromEntries(new URL(page, 'http://x').searchParams),
       { startkey: '"osm:1:ä/b"', endkey: '"osm:1:~"', limit: '3' })
     assert.equal(doc, '/db/layer:osm%2F%C3%A4%20%25')
-    assert.equal(asked[0].headers.authorization, `Basic ${Buffer.from('me:secret').toString('base64')}`)
+    assert.equal(requests[0].headers.authorization, `Basic ${Buffer.from('me:secret').toString('base64')}`)
   })
 
-  // Node's fetch makes the global connections of an undici of its own, older than the package's
+  // the fetch of Node creates the global dispatcher of its own undici, which is older than the package
   it('of the package are answered after Node’s own fetch was called in the same process', async () => {
     answer = (req, res) => res.end('{"answer":1}')
     const program = `
@@ -132,6 +132,6 @@ describe('JSON requests, which nano sends', () => {
       const { bytes } = await exchange({ method: 'GET', url: new URL('${url}'), headers: {}, onPiece: () => {} })
       console.log(String(bytes))
     `
-    assert.equal(await printed(program), '{"answer":1}\n')
+    assert.equal(await runProgram(program), '{"answer":1}\n')
   })
 })

@@ -1,5 +1,5 @@
-// Whatever is killed when: the loader or the database, at a random moment of a first or a second edition. After the
-// load is run again every invariant holds and every version has its bytes. TILECOUCH_KILL_ROUNDS makes it a long run.
+// The loader or the database is killed at a random moment of a first or a second edition. After the load is run again,
+// every invariant holds and every version has its bytes. TILECOUCH_KILL_ROUNDS makes it a long run.
 import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -66,11 +66,11 @@ for (const [kind, start] of Object.entries(kinds)) {
     }
 
     async function loadAndKill (url, time, victim) {
-      const before = await documents(url)
+      const countBefore = await countDocuments(url)
       const expected = time === T1 ? SIDE * SIDE : SIDE * SIDE / 2
-      const threshold = before + Math.floor(next() * expected)
+      const threshold = countBefore + Math.floor(next() * expected)
       const load = runLoad(url, time)
-      await until(async () => load.child.exitCode !== null || await documents(url) > threshold,
+      await until(async () => load.child.exitCode !== null || await countDocuments(url) > threshold,
         { timeout: 60000, every: 2, what: `${threshold} documents` })
       if (victim === 'loader') {
         load.child.kill('SIGKILL')
@@ -89,7 +89,7 @@ for (const [kind, start] of Object.entries(kinds)) {
   })
 }
 
-async function documents (url) {
+async function countDocuments (url) {
   try {
     return (await json(url)).doc_count ?? 0
   } catch {

@@ -1,3 +1,4 @@
+// Listing and counting the tiles of a layer, for any time, area and zooms, compared with the single versions.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { asOf, endOf, parseArea, tileId } from '../../core/index.js'
@@ -12,14 +13,14 @@ import { publishFunctions } from '../support/published.js'
 const [T1, T2, T3] = ['2021-01-01T00:00:00Z', '2022-06-01T12:00:00Z', '2023-01-01T00:00:00Z']
 const TIMES = [T1, T2, T3]
 const RUNS = +(process.env.TILECOUCH_LIST_RUNS ?? 12)
-const collect = async found => {
-  const all = []
-  for await (const one of found) all.push(one)
-  return all
+const collect = async iterable => {
+  const items = []
+  for await (const item of iterable) items.push(item)
+  return items
 }
-const idsOf = found => found.map(({ id }) => id)
+const idsOf = versions => versions.map(({ id }) => id)
 
-/** A tile whose numbers have one digit or many, in the middle of nothing or beside others. */
+/** A tile whose numbers have one or several digits. Many tiles are neighbours. */
 const place = fc.integer({ min: 0, max: 10 }).chain(z => {
   const number =
     fc.oneof(fc.integer({ min: 0, max: 2 ** z - 1 }), fc.integer({ min: 0, max: Math.min(12, 2 ** z - 1) }))
@@ -46,7 +47,7 @@ const selection = fc.record({
     { nil: undefined })
 })
 
-// so small that a handful of tiles is more than a request answers, in every way there is
+// limits so small that a few tiles need several requests
 const usual = { ...listDefaults }
 const atLeast = { page: 1, ranges: 1, columns: 1, spans: 1 }
 const limits = fc.record(Object.fromEntries(Object.entries(usual)
@@ -56,10 +57,10 @@ onEachStore('listing', backend => {
   /** @type {Store} */
   let store
   let url
-  useStore(backend, { once: true, published: true, fill: (...own) => { [store, url] = own } })
+  useStore(backend, { once: true, published: true, fill: (...opened) => { [store, url] = opened } })
   afterEach(() => { Object.assign(listDefaults, usual) })
 
-  /** Versions at one place over and over, oldest first unless told otherwise. */
+  /** Writes one version of each place. */
   const write = async (layer, places, time, seed = 1) => {
     const { failed } = await store.write(places.map(
       ({ z, x, y }) => ({ layer, z, x, y, time, ...(seed === null ? { gone: true } : { bytes: png(seed) }) })
@@ -67,24 +68,24 @@ onEachStore('listing', backend => {
     assert.equal(failed, 0)
   }
   const column = (z, x, count) => Array.from({ length: count }, (_, y) => ({ z, x, y }))
-  const listing = async (layer, options) => collect(store.list(layer, options))
+  const listAll = async (layer, options) => collect(store.list(layer, options))
 
   it('gives the tiles of random histories in the order of ids, for any time, area and limits', async () => {
     let layers = 0
     const anyTime = fc.constantFrom('2020', '2021', T2, '2022-06-01T11', '2025')
-    await fc.assert(fc.asyncProperty(history, selection, anyTime, limits, async (tiles, wanted, time, how) => {
-      Object.assign(listDefaults, how)
+    await fc.assert(fc.asyncProperty(history, selection, anyTime, limits, async (tiles, options, time, limitValues) => {
+      Object.assign(listDefaults, limitValues)
       const layer = `random${layers++}`
       await store.defineLayer(layer)
       const versions = tiles.flatMap(
-        ([address, events]) => events.map(([at, seed]) => (
-          { layer, ...address, time: TIMES[at], ...(seed === null ? { gone: true } : { bytes: png(seed) }) }
+        ([address, events]) => events.map(([timeIndex, seed]) => (
+          { layer, ...address, time: TIMES[timeIndex], ...(seed === null ? { gone: true } : { bytes: png(seed) }) }
         ))
       )
-      await store.write(versions) // those that take the time of another one fail: as they may
+      await store.write(versions) // versions for a time that is taken fail: this is expected
       const selected = tiles.map(([address]) => address)
-        .filter(({ z, x, y }) => (!wanted.area || wanted.area.has(z, x, y)) &&
-          (!wanted.zooms || (z >= wanted.zooms.min && z <= wanted.zooms.max)))
+        .filter(({ z, x, y }) => (!options.area || options.area.has(z, x, y)) &&
+          (!options.zooms || (z >= options.zooms.min && z <= options.zooms.max)))
         .map(address => ({ ...address, id: tileId(layer, address.z, address.x, address.y) }))
           .sort((a, b) => a.id < b.id ? -1 : 1)
 
@@ -95,21 +96,21 @@ onEachStore('listing', backend => {
         expected.tiles.push(
           { id, z, x, y, versions: stored.map(({ type, digest, checked, stored: _, ...listed }) => listed) }
         )
-        const [now, then] = [stored.at(-1), asOf(stored, endOf(time))]
-        if (!now.gone) expected.now.push(now)
-        if (then && !then.gone) expected.then.push(then)
+        const [newest, versionAtTime] = [stored.at(-1), asOf(stored, endOf(time))]
+        if (!newest.gone) expected.now.push(newest)
+        if (versionAtTime && !versionAtTime.gone) expected.then.push(versionAtTime)
       }
-      assert.deepEqual(await collect(store.listTiles(layer, wanted)), expected.tiles)
-      const pick =
-        found => found.map(({ id, z, x, y, current, gone, size }) => ({ id, layer, z, x, y, current, gone, size }))
-      assert.deepEqual(await listing(layer, wanted), pick(expected.now))
-      const then = await listing(layer, { ...wanted, time })
-      assert.deepEqual(then, expected.then.map(({ type, digest, checked, stored: _, ...listed }) => listed))
-      const sum = found => ({ tiles: found.length, bytes: found.reduce((bytes, { size }) => bytes + size, 0) })
-      assert.deepEqual(await store.count(layer, wanted), sum(expected.now))
-      assert.deepEqual(await store.count(layer, { ...wanted, time }), sum(expected.then))
+      assert.deepEqual(await collect(store.listTiles(layer, options)), expected.tiles)
+      const listedFields = listed =>
+        listed.map(({ id, z, x, y, current, gone, size }) => ({ id, layer, z, x, y, current, gone, size }))
+      assert.deepEqual(await listAll(layer, options), listedFields(expected.now))
+      const listedAtTime = await listAll(layer, { ...options, time })
+      assert.deepEqual(listedAtTime, expected.then.map(({ type, digest, checked, stored: _, ...listed }) => listed))
+      const sum = listed => ({ tiles: listed.length, bytes: listed.reduce((bytes, { size }) => bytes + size, 0) })
+      assert.deepEqual(await store.count(layer, options), sum(expected.now))
+      assert.deepEqual(await store.count(layer, { ...options, time }), sum(expected.then))
 
-      const fetched = await collect(store.fetch(store.list(layer, { ...wanted, time })))
+      const fetched = await collect(store.fetch(store.list(layer, { ...options, time })))
       assert.deepEqual(idsOf(fetched), idsOf(expected.then))
       for (const { z, x, y, bytes, digest } of fetched) {
         const shown = await store.at(layer, z, x, y, time)
@@ -119,22 +120,23 @@ onEachStore('listing', backend => {
   }).timeout(300000)
 
   describe('of a column with more tiles than a request answers', () => {
-    const all = column(12, 7, 3000)
-    const inOrder = places => places.map(({ z, x, y }) => `tall:${z}:${x}:${y}`).sort()
+    const tallColumn = column(12, 7, 3000)
+    const idsInOrder = places => places.map(({ z, x, y }) => `tall:${z}:${x}:${y}`).sort()
     before(async function () {
       this.timeout(120000)
       await store.defineLayer('tall')
-      await write('tall', [...all, ...column(12, 70, 5)], T1)
-      await write('tall', all.filter(({ y }) => y % 3 === 0), T2, 2)
-      await write('tall', all.filter(({ y }) => y % 30 === 0), T3, null)
+      await write('tall', [...tallColumn, ...column(12, 70, 5)], T1)
+      await write('tall', tallColumn.filter(({ y }) => y % 3 === 0), T2, 2)
+      await write('tall', tallColumn.filter(({ y }) => y % 30 === 0), T3, null)
     })
 
     it('gives every tile once and in order', async () => {
-      assert.deepEqual(idsOf(await listing('tall')), inOrder([...all.filter(({ y }) => y % 30), ...column(12, 70, 5)]))
-      assert.deepEqual((await listing('tall', { time: T1 })).map(({ id }) => id.replace(/@.*/, '')),
-        inOrder([...all, ...column(12, 70, 5)]))
+      assert.deepEqual(idsOf(await listAll('tall')),
+        idsInOrder([...tallColumn.filter(({ y }) => y % 30), ...column(12, 70, 5)]))
+      assert.deepEqual((await listAll('tall', { time: T1 })).map(({ id }) => id.replace(/@.*/, '')),
+        idsInOrder([...tallColumn, ...column(12, 70, 5)]))
       const tiles = await collect(store.listTiles('tall'))
-      assert.deepEqual(idsOf(tiles), inOrder([...all, ...column(12, 70, 5)]))
+      assert.deepEqual(idsOf(tiles), idsInOrder([...tallColumn, ...column(12, 70, 5)]))
       assert.deepEqual(tiles.find(({ id }) => id === 'tall:12:7:300').versions.map(
         ({ time, gone, current }) => [time, gone, current]
       ), [[T1, false, false], [T2, false, false], [T3, true, true]])
@@ -142,14 +144,14 @@ onEachStore('listing', backend => {
 
     it('reads few rows outside a requested area', async () => {
       const area = parseArea({ bbox: '-179.4,10,-179.1,79' })
-      const expected = inOrder(all.filter(({ z, x, y }) => area.has(z, x, y)))
+      const expected = idsInOrder(tallColumn.filter(({ z, x, y }) => area.has(z, x, y)))
       assert.ok(expected.length > 100 && expected.length < 1800)
       const rows = spy()
-      assert.deepEqual((await listing('tall', { area, time: '2021' })).map(({ id }) => id.replace(/@.*/, '')), expected)
+      assert.deepEqual((await listAll('tall', { area, time: '2021' })).map(({ id }) => id.replace(/@.*/, '')), expected)
       assert.ok(rows.read() < 2 * expected.length, `${rows.read()} rows read for ${expected.length} tiles`)
       const { tiles, bytes } = await store.count('tall', { area })
-      const now = await listing('tall', { area })
-      assert.deepEqual([tiles, bytes], [now.length, now.reduce((sum, { size }) => sum + size, 0)])
+      const heads = await listAll('tall', { area })
+      assert.deepEqual([tiles, bytes], [heads.length, heads.reduce((sum, { size }) => sum + size, 0)])
       rows.end()
     })
 
@@ -158,12 +160,12 @@ onEachStore('listing', backend => {
       await assert.rejects(async () => {
         for await (const { y } of store.list('tall', { time: '2021', signal: stop.signal })) if (y === 101) stop.abort()
       }, { code: 'ABORTED' })
-      await assert.rejects(listing('tall', { signal: AbortSignal.abort() }), { code: 'ABORTED' })
+      await assert.rejects(listAll('tall', { signal: AbortSignal.abort() }), { code: 'ABORTED' })
       for await (const { id } of store.listTiles('tall')) if (id) break
     })
   })
 
-  /** Counts the rows of views that are read. */
+  /** Counts the rows and requests of views. */
   function spy () {
     const { couch } = store
     let [rows, requests] = [0, 0]
@@ -190,7 +192,7 @@ onEachStore('listing', backend => {
       assert.ok((await store.couch.bulk(docs)).every(({ ok }) => ok))
     }
     const rows = spy()
-    assert.equal((await listing('deep')).length, 50)
+    assert.equal((await listAll('deep')).length, 50)
     assert.deepEqual(await store.count('deep'), { tiles: 50, bytes: 50 * png(49).length })
     assert.ok(rows.read() < 60, `${rows.read()} rows for 50 tiles`)
     rows.end()
@@ -198,25 +200,25 @@ onEachStore('listing', backend => {
     assert.deepEqual(tiles.map(({ versions }) => versions.length), Array(50).fill(50))
     assert.deepEqual(tiles[7].versions.map(({ time }) => time),
       (await store.versions('deep', 6, 3, tiles[7].y)).map(({ time }) => time))
-    assert.deepEqual(new Set((await listing('deep', { time: '2020-01-17' })).map(({ time }) => time)),
+    assert.deepEqual(new Set((await listAll('deep', { time: '2020-01-17' })).map(({ time }) => time)),
       new Set(['2020-01-17T00:00:00Z']))
   }).timeout(120000)
 
   it('reads few rows for a small area, and needs few requests for a sparse layer', async () => {
     await store.defineLayer('sparse')
     const places =
-      Array.from({ length: 600 }, (_, at) => ({ z: 18, x: (at * 431 + 5) % 2 ** 18, y: (at * 7919) % 2 ** 18 }))
+      Array.from({ length: 600 }, (_, n) => ({ z: 18, x: (n * 431 + 5) % 2 ** 18, y: (n * 7919) % 2 ** 18 }))
     await write('sparse', places, T1)
     const rows = spy()
-    assert.equal((await listing('sparse')).length, 600)
+    assert.equal((await listAll('sparse')).length, 600)
     assert.ok(rows.requests() < 30, `${rows.requests()} requests`)
-    const world = await listing('sparse', { area: parseArea({ bbox: '-180,-85.06,180,85.06' }) })
+    const world = await listAll('sparse', { area: parseArea({ bbox: '-180,-85.06,180,85.06' }) })
     assert.equal(world.length, 600)
-    const before = rows.read()
+    const rowsBefore = rows.read()
     const area = parseArea({ bbox: '10,-85,10.5,85' })
-    const few = await listing('sparse', { area })
-    assert.deepEqual(idsOf(few), world.filter(({ z, x, y }) => area.has(z, x, y)).map(({ id }) => id))
-    assert.ok(few.length < 3 && rows.read() - before < 10, `${rows.read() - before} rows read`)
+    const strip = await listAll('sparse', { area })
+    assert.deepEqual(idsOf(strip), world.filter(({ z, x, y }) => area.has(z, x, y)).map(({ id }) => id))
+    assert.ok(strip.length < 3 && rows.read() - rowsBefore < 10, `${rows.read() - rowsBefore} rows read`)
     rows.end()
   }).timeout(60000)
 
@@ -228,8 +230,8 @@ onEachStore('listing', backend => {
     const expected = [...places.map(({ x, y }) => `digits:10:${x}:${y}`), 'digits:1:1:1', 'digits:2:1:1'].sort()
     for (const page of [usual.page, 3]) {
       listDefaults.page = page
-      assert.deepEqual(idsOf(await listing('digits')), expected)
-      assert.deepEqual(idsOf(await listing('digits', { time: '2021' })), expected)
+      assert.deepEqual(idsOf(await listAll('digits')), expected)
+      assert.deepEqual(idsOf(await listAll('digits', { time: '2021' })), expected)
     }
   })
 
@@ -243,50 +245,50 @@ onEachStore('listing', backend => {
     assert.equal((await put(`${url}/${encodeURIComponent(copy._id)}`, copy)).ok, true)
     const [{ versions }] = await collect(store.listTiles('killed'))
     assert.deepEqual(versions.map(({ id, time, current }) => [id, time, current]), [['killed:3:1:0', T1, true]])
-    assert.deepEqual(idsOf(await listing('killed', { time: '2021' })), ['killed:3:1:0', 'killed:3:1:1'])
+    assert.deepEqual(idsOf(await listAll('killed', { time: '2021' })), ['killed:3:1:0', 'killed:3:1:1'])
   })
 
   it('is empty for a layer or area without tiles, and fails for a missing layer', async () => {
     await store.defineLayer('empty')
-    assert.deepEqual(await listing('empty'), [])
-    assert.deepEqual(await listing('empty', { time: '2021' }), [])
+    assert.deepEqual(await listAll('empty'), [])
+    assert.deepEqual(await listAll('empty', { time: '2021' }), [])
     assert.deepEqual(await store.count('empty'), { tiles: 0, bytes: 0 })
     await write('empty', [{ z: 5, x: 1, y: 1 }], T1)
     const area = parseArea({ bbox: '100,0,110,10' })
-    assert.deepEqual(await listing('empty', { area }), [])
+    assert.deepEqual(await listAll('empty', { area }), [])
     assert.deepEqual(await collect(store.listTiles('empty', { zooms: { min: 6, max: 30 } })), [])
     for (const options of [{}, { time: '2021' }, { area }]) {
-      await assert.rejects(listing('nothere', options), { code: 'LAYER_NOT_FOUND' })
+      await assert.rejects(listAll('nothere', options), { code: 'LAYER_NOT_FOUND' })
       await assert.rejects(store.count('nothere', options), { code: 'LAYER_NOT_FOUND' })
     }
-    await assert.rejects(listing('empty', { time: 'soon' }), { code: 'BAD_TIME' })
-    await assert.rejects(listing('Bad:name'), { code: 'BAD_LAYER' })
+    await assert.rejects(listAll('empty', { time: 'soon' }), { code: 'BAD_TIME' })
+    await assert.rejects(listAll('Bad:name'), { code: 'BAD_LAYER' })
   })
 
   it('leaves out invalid documents that claim to be tiles', async () => {
-    const open = await Store.create(await backend.database())
-    await open.defineLayer('osm')
-    await open.write(column(4, 3, 3).map(address => ({ layer: 'osm', ...address, time: T1, bytes: png(1) })))
+    const otherStore = await Store.create(await backend.database())
+    await otherStore.defineLayer('osm')
+    await otherStore.write(column(4, 3, 3).map(address => ({ layer: 'osm', ...address, time: T1, bytes: png(1) })))
     const tile = { type: 'tile', layer: 'osm', z: 4, x: 3, y: 1, current: true, time: T1, _attachments: {
       tile: { content_type: 'image/png', data: png(2).toString('base64') }
     } }
-    const strange = [{}, { y: 1.5 }, { x: 3.5 }, { y: 99 }, { x: 16 },
+    const invalidFields = [{}, { y: 1.5 }, { x: 3.5 }, { y: 99 }, { x: 16 },
       { z: '4' }, { z: 99 }, { z: 4.5 }, { y: -1 }, { x: -1 }, { layer: 'osm2' }, { time: T2 }, { current: false }]
-    await open.couch.bulk(strange.map((fields, at) => ({ ...tile, ...fields, _id: `0strange${at}` })))
-    await publishFunctions(open)
+    await otherStore.couch.bulk(invalidFields.map((fields, index) => ({ ...tile, ...fields, _id: `0strange${index}` })))
+    await publishFunctions(otherStore)
     const expected = ['osm:4:3:0', 'osm:4:3:1', 'osm:4:3:2']
-    assert.deepEqual(idsOf(await collect(open.list('osm'))), expected)
-    assert.deepEqual(idsOf(await collect(open.list('osm', { time: '2021' }))), expected)
-    assert.deepEqual((await collect(open.listTiles('osm'))).map(({ id, versions }) => [id, idsOf(versions)]),
+    assert.deepEqual(idsOf(await collect(otherStore.list('osm'))), expected)
+    assert.deepEqual(idsOf(await collect(otherStore.list('osm', { time: '2021' }))), expected)
+    assert.deepEqual((await collect(otherStore.listTiles('osm'))).map(({ id, versions }) => [id, idsOf(versions)]),
       expected.map(id => [id, [id]]))
-    await open.destroy()
+    await otherStore.destroy()
   })
 
   it('fails with INDEX_MISSING when the views are not deployed', async () => {
-    const bare = await Store.create(await backend.database())
-    await bare.defineLayer('osm')
-    await assert.rejects(collect(bare.list('osm')), { code: 'INDEX_MISSING' })
-    await assert.rejects(collect(bare.listTiles('osm')), { code: 'INDEX_MISSING' })
-    await bare.destroy()
+    const bareStore = await Store.create(await backend.database())
+    await bareStore.defineLayer('osm')
+    await assert.rejects(collect(bareStore.list('osm')), { code: 'INDEX_MISSING' })
+    await assert.rejects(collect(bareStore.listTiles('osm')), { code: 'INDEX_MISSING' })
+    await bareStore.destroy()
   })
 })

@@ -1,4 +1,4 @@
-// Who may do what, over HTTP: the security object and validate_doc_update together.
+// The rights of visitors, readers, writers and admins over HTTP: the security object and validate_doc_update together.
 import assert from 'node:assert/strict'
 import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { publish } from '../../loader/couchapp/publish.js'
@@ -67,22 +67,22 @@ withPeople('permissions', start => {
   })
 
   it('a user with the role tilecouch-writer loads tiles', async () => {
-    const own = await Store.create(as(url, ...server.writer))
-    const summary = await own.write(square({ layer: 'osm', time: T2, side: 2, seed: (x, y) => 10 + x * 2 + y }))
+    const writerStore = await Store.create(as(url, ...server.writer))
+    const summary = await writerStore.write(square({ layer: 'osm', time: T2, side: 2, seed: (x, y) => 10 + x * 2 + y }))
     assert.deepEqual([summary.advanced, summary.failed], [4, 0])
   })
 
   it('a write by a reader fails with REFUSED and the reason of the store', async () => {
-    const own = await Store.open(as(url, ...server.reader), { retries: 0 })
-    const attempt = own.write([{ layer: 'osm', z: 5, x: 9, y: 9, time: T2, bytes: png(1) }])
+    const readerStore = await Store.open(as(url, ...server.reader), { retries: 0 })
+    const attempt = readerStore.write([{ layer: 'osm', z: 5, x: 9, y: 9, time: T2, bytes: png(1) }])
     const { failed, failures } = await attempt
     assert.deepEqual([failed, failures[0].code], [1, 'REFUSED'])
     assert.match(failures[0].reason, /tilecouch-writer/)
   })
 
   it('a wrong password fails with UNAUTHORIZED and is not part of the error', async () => {
-    const wrong = as(url, server.writer[0], 'hunter2')
-    await assert.rejects(Store.open(wrong, { retries: 0 }), error => {
+    const wrongUrl = as(url, server.writer[0], 'hunter2')
+    await assert.rejects(Store.open(wrongUrl, { retries: 0 }), error => {
       assert.equal(error.code, 'UNAUTHORIZED')
       assert.doesNotMatch(`${error.stack}${JSON.stringify(error)}${JSON.stringify(error.details)}`, /hunter2/)
       return true
@@ -113,15 +113,15 @@ withPeople('permissions', start => {
     }
   })
 
-  /** As a replicator brings it: the function that validates does not see what it replaces. */
+  /** Writes a document as a replicator does: validate_doc_update does not see the replaced revision. */
   const replicate = (person, doc) =>
     post(`${as(url, ...server[person])}/_bulk_docs`, { docs: [doc], new_edits: false })
   const read = id => json(`${url}/${encodeURIComponent(id)}`)
 
   it('a replicated document never replaces that of the store by one of another store, nor an activity', async () => {
     const { _rev, ...marker } = await read('tilecouch')
-    const other = { ...marker, uuid: 'other', _rev: `100-${'f'.repeat(32)}` }
-    assert.match(JSON.stringify(await replicate('writer', other)), /only an admin replicates/)
+    const otherMarker = { ...marker, uuid: 'other', _rev: `100-${'f'.repeat(32)}` }
+    assert.match(JSON.stringify(await replicate('writer', otherMarker)), /only an admin replicates/)
     assert.equal((await read('tilecouch'))._rev, _rev)
     const [user] = server.writer
     const activity = {
@@ -129,8 +129,8 @@ withPeople('permissions', start => {
       at: '2024-03-01T00:00:00Z', what: 'layer', done: 'removed'
     }
     await json(`${as(url, ...server.writer)}/${encodeURIComponent(activity._id)}`, put(activity))
-    const [mine] = server.other
-    const forged = { ...activity, user: mine, _rev: `2-${'f'.repeat(32)}` }
+    const [otherUser] = server.other
+    const forged = { ...activity, user: otherUser, _rev: `2-${'f'.repeat(32)}` }
     assert.match(JSON.stringify(await replicate('other', forged)), /an activity never changes/)
     assert.equal((await read(activity._id)).user, user)
   })
@@ -138,16 +138,16 @@ withPeople('permissions', start => {
   it('a replicated document of the same store replaces it when it keeps its uuid, created and published', async () => {
     const { _rev, ...marker } = await read('tilecouch')
     const [number, digest] = _rev.split('-')
-    const place = Number(number) + 2
-    const later = fill => {
+    const generation = Number(number) + 2
+    const laterDoc = fill => {
       const ids = [fill.repeat(32), 'a'.repeat(32), digest]
-      return { ...marker, title: 'Later', _rev: `${place}-${ids[0]}`, _revisions: { start: place, ids } }
+      return { ...marker, title: 'Later', _rev: `${generation}-${ids[0]}`, _revisions: { start: generation, ids } }
     }
     for (const change of [{ uuid: 'other' }, { published: T1 }, { created: undefined }]) {
-      assert.match(JSON.stringify(await replicate('writer', { ...later('f'), ...change })), /only an admin changes/)
+      assert.match(JSON.stringify(await replicate('writer', { ...laterDoc('f'), ...change })), /only an admin changes/)
     }
     assert.equal((await read('tilecouch'))._rev, _rev)
-    assert.deepEqual(await replicate('writer', later('e')), [])
+    assert.deepEqual(await replicate('writer', laterDoc('e')), [])
     assert.equal((await read('tilecouch')).title, 'Later')
   })
 
@@ -155,11 +155,11 @@ withPeople('permissions', start => {
     const source = await Store.create(`${url}_from`)
     await source.defineLayer('osm')
     for (const title of ['One', 'Two', 'Three']) await source.couch.update('tilecouch', doc => ({ ...doc, title }))
-    const before = await read('tilecouch')
+    const markerBefore = await read('tilecouch')
     const { lacking, refusals } = await mirror(`${url}_from`, as(url, ...server.writer))
     assert.deepEqual([lacking, refusals], [0, []])
     assert.ok(await read('layer:osm'))
-    assert.deepEqual(await read('tilecouch'), before)
+    assert.deepEqual(await read('tilecouch'), markerBefore)
     await source.destroy()
   }).timeout(60000)
 })
@@ -169,7 +169,7 @@ onEachStore('a store whose publication was stopped', backend => {
   const tiles = square({ layer: 'osm', time: T1, side: 2, seed: (x, y) => x * 2 + y })
   const stopped = useStore(backend, { public: false, fill: store => store.write(tiles) })
 
-  /** Remembers what it is asked. */
+  /** Records the method and path of each request. */
   class Remembering extends Couch {
     asked = /** @type {string[]} */ ([])
 

@@ -1,3 +1,4 @@
+// Reading a store: tiles as of a time, versions, times, sums, layers and editions.
 import assert from 'node:assert/strict'
 import { asOf } from '../../core/index.js'
 import { Couch } from '../../loader/store/couch.js'
@@ -19,31 +20,31 @@ onEachStore('reading a store', backend => {
     square({ layer: 'osm', time: T1, z: 2, side: 4, seed: (x, y) => x * 4 + y }),
     square({ layer: 'osm-2', time: T1, z: 3, side: 1, seed: () => 7 })
   ]
-  const fill = async own => {
-    store = own
+  const fill = async openedStore => {
+    store = openedStore
     await store.defineLayer('osm', { name: 'Test' })
     for (const edition of editions) await store.write(edition)
   }
   useStore(backend, { once: true, published: true, fill })
 
   it('gives the same identity for a store at another address', async () => {
-    const other = new URL(store.couch.access.origin + store.couch.access.path)
-    other.hostname = 'localhost'
-    const again = new Store(new Couch(other.href, {}))
-    again.couch.get = id => store.couch.get(id)
-    assert.notEqual(again.url, store.url)
-    assert.equal(await again.identity(), await store.identity())
-    const another = await Store.create(await backend.database())
-    assert.notEqual(await another.identity(), await store.identity())
-    await another.destroy()
+    const otherUrl = new URL(store.couch.access.origin + store.couch.access.path)
+    otherUrl.hostname = 'localhost'
+    const sameStore = new Store(new Couch(otherUrl.href, {}))
+    sameStore.couch.get = id => store.couch.get(id)
+    assert.notEqual(sameStore.url, store.url)
+    assert.equal(await sameStore.identity(), await store.identity())
+    const otherStore = await Store.create(await backend.database())
+    assert.notEqual(await otherStore.identity(), await store.identity())
+    await otherStore.destroy()
   })
 
   it('gives the version of a tile as of any time', async () => {
-    const at = async time => (await store.at('osm', 3, 1, 0, time)).bytes
-    assert.deepEqual(await at('2021-06-01'), png(8))
-    assert.deepEqual(await at('2022-05'), png(8))
-    assert.deepEqual(await at('2022'), png(108))
-    assert.deepEqual(await at(T3), png(108))
+    const bytesAt = async time => (await store.at('osm', 3, 1, 0, time)).bytes
+    assert.deepEqual(await bytesAt('2021-06-01'), png(8))
+    assert.deepEqual(await bytesAt('2022-05'), png(8))
+    assert.deepEqual(await bytesAt('2022'), png(108))
+    assert.deepEqual(await bytesAt(T3), png(108))
     await assert.rejects(store.at('osm', 3, 1, 0, '2021-05'), { code: 'TILE_NOT_FOUND' })
     await assert.rejects(store.at('osm', 3, 0, 0, '2024'), { code: 'TILE_NOT_FOUND' }, 'gone')
     assert.equal((await store.at('osm', 3, 0, 0, '2023-06-01T12:29')).time, T2, 'not yet gone')
@@ -79,12 +80,12 @@ onEachStore('reading a store', backend => {
     const versions = await store.versionsIn('osm', { bbox: [-180, 0, -90.1, 85], z: 3 })
     assert.deepEqual([...new Set(versions.map(({ x, y }) => `${x}/${y}`))],
       ['0/0', '0/1', '0/2', '0/3', '1/0', '1/1', '1/2', '1/3'])
-    const ofOne = versions.filter(({ x, y }) => x === 0 && y === 2)
-    assert.deepEqual(ofOne.map(({ time, gone, current }) => [time, gone, current]),
+    const tileVersions = versions.filter(({ x, y }) => x === 0 && y === 2)
+    assert.deepEqual(tileVersions.map(({ time, gone, current }) => [time, gone, current]),
       [[T1, false, false], [T2, false, false], [T3, true, true]])
-    assert.equal(asOf(ofOne, '2022-12-31T23:59:59Z').time, T2)
-    assert.equal(ofOne[0].bytes, png(2).length)
-    assert.match(ofOne[0].rev, /^\d+-/)
+    assert.equal(asOf(tileVersions, '2022-12-31T23:59:59Z').time, T2)
+    assert.equal(tileVersions[0].bytes, png(2).length)
+    assert.match(tileVersions[0].rev, /^\d+-/)
   })
 
   it('lists the times of changes and their tiles, of a layer and of a view', async () => {

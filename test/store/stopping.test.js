@@ -1,5 +1,4 @@
-// A command that reads a file of somebody who means harm ends when it is told to, whatever it is doing, and leaves
-// nothing running.
+// A command that reads a hostile file, whose SQL takes years, ends at a signal and leaves no process running.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { symlinkSync } from 'node:fs'
@@ -15,12 +14,12 @@ import { childrenOf, isRunning, workOf } from '../support/processes.js'
 import { square } from '../support/tiles.js'
 import { startCommand } from '../support/command.js'
 
-const SOON = 5000 // milliseconds, on a machine that has other things to do
-const WORK = 1 // seconds of work of a processor: starting takes less
+const SOON = 5000 // milliseconds, on a busy machine
+const WORK = 1 // seconds of processor time: starting a process takes less
 const TIME = '2024-01-01T00:00:00Z'
 const TABLES = `CREATE TABLE own (zoom_level, tile_column, tile_row, tile_data);
   CREATE TABLE many (n); INSERT INTO many SELECT value FROM json_each('[${Array.from({ length: 1000 }, (_, n) => n)}]')`
-const YEARS = 'FROM many a, many b, many c, many d, many e' // how long SQLite would take
+const YEARS = 'FROM many a, many b, many c, many d, many e' // SQLite needs years for it
 
 const start = (...args) => startCommand(args)
 
@@ -30,12 +29,12 @@ onEachStore('a command on a hostile file', backend => {
   let db
   beforeEach(async function () {
     this.timeout(60000)
-    if (!childrenOf(process.pid)) this.skip() // only Linux says which processes there are
+    if (!childrenOf(process.pid)) this.skip() // only Linux lists the processes
     db = await backend.database()
   })
 
-  /** A file whose SQL takes years, and the tiles in it. */
-  function make (name, view) {
+  /** Creates an MBTiles file with the tiles, and with a view that may take years. */
+  function makeFile (name, view) {
     const file = path.join(folder.dir, name)
     const sqlite = new Database(file)
     sqlite.exec(`${TABLES}; BEGIN`)
@@ -46,13 +45,13 @@ onEachStore('a command on a hostile file', backend => {
     return file
   }
 
-  const years = {
+  const views = {
     'listing the zooms': `SELECT a.n & 1 AS zoom_level, 0 AS tile_column, 0 AS tile_row, x'00' AS tile_data ${YEARS}`,
     'reading ahead, and writing': `SELECT zoom_level, tile_column, tile_row, CASE WHEN tile_column <> 9 THEN ` +
       `tile_data ELSE (SELECT sum(a.n + own.tile_column) ${YEARS}) END AS tile_data FROM own`
   }
 
-  /** Waits until SQLite is busy for years. */
+  /** Waits until the child process that reads the file is busy, and returns its id. */
   async function readerOf (child) {
     let reader
     await until(() => child.exitCode !== null || ([reader] = childrenOf(child.pid)).length && workOf(reader) > WORK,
@@ -60,17 +59,17 @@ onEachStore('a command on a hostile file', backend => {
     return reader
   }
 
-  for (const [phase, view] of Object.entries(years)) {
+  for (const [phase, view] of Object.entries(views)) {
     for (const signal of ['SIGINT', 'SIGTERM']) {
       it(`exits 130 on ${signal} while ${phase}, and leaves no process`, async () => {
-        const { child, ended } = start('load', make('years.mbtiles', view), '-l', 'osm', '-t', TIME, '--db', db)
+        const { child, ended } = start('load', makeFile('years.mbtiles', view), '-l', 'osm', '-t', TIME, '--db', db)
         const reader = await readerOf(child)
-        const asked = performance.now()
+        const signalledAt = performance.now()
         child.kill(signal)
         const { code, err } = await ended
         assert.equal(code, 130, err)
         assert.match(err, /\[ABORTED\]/)
-        assert.ok(performance.now() - asked < SOON * TIME_FACTOR, `${performance.now() - asked} ms`)
+        assert.ok(performance.now() - signalledAt < SOON * TIME_FACTOR, `${performance.now() - signalledAt} ms`)
         assert.ok(!isRunning(reader))
       }).timeout(60000)
     }
@@ -78,22 +77,22 @@ onEachStore('a command on a hostile file', backend => {
 
   it('stores the tiles that it read before it was stopped, and continues with a sound file', async () => {
     const { child, ended } =
-      start('load', make('years.mbtiles', years['reading ahead, and writing']), '-l', 'osm', '-t', TIME, '--db', db)
+      start('load', makeFile('years.mbtiles', views['reading ahead, and writing']), '-l', 'osm', '-t', TIME, '--db', db)
     await readerOf(child)
     child.kill('SIGINT')
     await ended
     assert.ok((await json(db)).doc_count > 50)
-    const again = await start('load', make('whole.mbtiles', 'SELECT * FROM own'),
+    const resumed = await start('load', makeFile('whole.mbtiles', 'SELECT * FROM own'),
       '-l', 'osm', '-t', TIME, '--db', db, '--json').ended
-    assert.equal(again.code, 0, again.err)
-    assert.ok(JSON.parse(again.out).unchanged > 50)
+    assert.equal(resumed.code, 0, resumed.err)
+    assert.ok(JSON.parse(resumed.out).unchanged > 50)
     assert.equal((await (await Store.open(db)).editions('osm')).length, 1)
     await checkLoaded(db, tiles)
   }).timeout(60000)
 
   it('leaves no process when a check is ended or killed', async () => {
     for (const signal of ['SIGTERM', 'SIGKILL']) {
-      const { child, ended } = start('check', make(`${signal}.mbtiles`, years['listing the zooms']))
+      const { child, ended } = start('check', makeFile(`${signal}.mbtiles`, views['listing the zooms']))
       const reader = await readerOf(child)
       child.kill(signal)
       const { code } = await ended
@@ -103,8 +102,8 @@ onEachStore('a command on a hostile file', backend => {
   }).timeout(60000)
 
   it('loads the images of a folder with pipes and links to devices, and names the others', async () => {
-    const [one] = tiles
-    folder.write({ [`tiles/5/0/${one.y}.png`]: one.bytes })
+    const [tile] = tiles
+    folder.write({ [`tiles/5/0/${tile.y}.png`]: tile.bytes })
     execFileSync('mkfifo', [path.join(folder.dir, 'tiles/5/0/8.png')])
     symlinkSync('/dev/zero', path.join(folder.dir, 'tiles/5/0/9.png'))
     symlinkSync('/etc/hostname', path.join(folder.dir, 'tiles/5/0/10.png'))

@@ -1,4 +1,4 @@
-// The URLs of DESIGN.md 4, asked over HTTP of the couchapp itself.
+// The URLs of DESIGN.md 4, requested over HTTP from the couchapp itself.
 import assert from 'node:assert/strict'
 import { as, onEachStore, request } from '../support/backends.js'
 import { useStore } from '../support/store.js'
@@ -10,8 +10,8 @@ const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-0
 onEachStore('tile URLs', backend => {
   let store
   let app
-  const fill = async (own, url) => {
-    store = own
+  const fill = async (openedStore, url) => {
+    store = openedStore
     app = `${url}/_design/tiles/_rewrite`
     await store.defineLayer('osm', { name: 'Test', minzoom: 3, maxzoom: 3, bounds: [-180, -85, 180, 85], ttl: 3600 })
     await store.write(square({ layer: 'osm', time: T1, z: 3, seed: (x, y) => x * 8 + y }))
@@ -48,7 +48,7 @@ onEachStore('tile URLs', backend => {
     await store.defineLayer('roads', { format: 'pbf' })
     for (const time of [T1, T2]) await store.write([{ layer: 'roads', z: 3, x: 0, y: 0, time, bytes: road(time) }])
     const isEmbedded = backend.name === 'embedded'
-    const sent = async (path, encoding) => {
+    const fetchEncoding = async (path, encoding) => {
       const { status, headers, body } =
         await get(path, { redirect: 'follow', headers: { 'accept-encoding': encoding } })
       assert.equal(status, 200, path)
@@ -56,21 +56,21 @@ onEachStore('tile URLs', backend => {
     }
     for (const path of ['/roads/3/0/0.pbf', '/roads@2021/3/0/0.pbf',
       '/roads@2023/3/0/0.pbf', '/tms/1.0.0/roads@2023/3/0/7.pbf']) {
-      assert.deepEqual(await sent(path, 'gzip, br'), isEmbedded ? ['gzip', false] : [null, true], path)
-      assert.deepEqual(await sent(path, 'identity'), [null, true], path)
+      assert.deepEqual(await fetchEncoding(path, 'gzip, br'), isEmbedded ? ['gzip', false] : [null, true], path)
+      assert.deepEqual(await fetchEncoding(path, 'identity'), [null, true], path)
     }
-    // programs that compare bytes name a revision
+    // a request with a revision gets the stored bytes, for programs that compare them
     const { headers } = await get('/roads@2023/3/0/0.pbf')
     const rev = new URL(headers.get('location')).searchParams.get('rev')
-    assert.deepEqual(await sent(`/db/roads:3:0:0/tile?rev=${rev}`, 'gzip'), [null, true])
+    assert.deepEqual(await fetchEncoding(`/db/roads:3:0:0/tile?rev=${rev}`, 'gzip'), [null, true])
     const head = await get('/roads/3/0/0.pbf', { method: 'HEAD', headers: { 'accept-encoding': 'gzip' } })
     assert.deepEqual([head.status, head.headers.get('content-encoding')], [200, isEmbedded ? 'gzip' : null])
   })
 
   it('answers 304 to a request with the ETag of the head', async () => {
     const { headers } = await get('/osm/3/1/0.png')
-    const again = await get('/osm/3/1/0.png', { headers: { 'if-none-match': headers.get('etag') } })
-    assert.equal(again.status, 304)
+    const cached = await get('/osm/3/1/0.png', { headers: { 'if-none-match': headers.get('etag') } })
+    assert.equal(cached.status, 304)
   })
 
   it('redirects a URL with a time to the version of that time, below its own path', async () => {
@@ -79,8 +79,8 @@ onEachStore('tile URLs', backend => {
     assert.ok(body.length > 0, 'an empty body breaks keep-alive clients')
     assert.equal(headers.get('location'), `${as(app)}/db/osm:3:1:0@${T1}/tile`, 'QGIS does not work out relative ones')
     assert.match(headers.get('cache-control'), /^private/, 'the host is what the client wrote')
-    const proxied = async more => (
-      await get('/osm@2021/3/1/0.png', { headers: { 'x-forwarded-for': '10.0.0.1', ...more } })
+    const proxied = async extraHeaders => (
+      await get('/osm@2021/3/1/0.png', { headers: { 'x-forwarded-for': '10.0.0.1', ...extraHeaders } })
     ).headers.get('location')
     assert.equal(await proxied({}), `../../../db/osm:3:1:0@${T1}/tile`, 'a proxy may show any path')
     assert.equal(
@@ -122,10 +122,10 @@ onEachStore('tile URLs', backend => {
   })
 
   it('describes a layer, now and at a time, in TileJSON', async () => {
-    const now = (await get('/osm.json')).json()
-    assert.deepEqual([now.tilejson, now.name, now.minzoom, now.tiles, now.scheme],
+    const tileJson = (await get('/osm.json')).json()
+    assert.deepEqual([tileJson.tilejson, tileJson.name, tileJson.minzoom, tileJson.tiles, tileJson.scheme],
       ['3.0.0', 'Test', 3, [`${as(app)}/osm/{z}/{x}/{y}.png`], 'xyz'])
-    assert.equal(now.ttl, undefined)
+    assert.equal(tileJson.ttl, undefined)
     assert.match((await get('/osm.json')).headers.get('cache-control'), /^private/)
     assert.deepEqual((await get('/osm@2022.json')).json().tiles, [`${as(app)}/osm@2022/{z}/{x}/{y}.png`])
     assert.deepEqual((await get('/osm.json', { headers: { 'x-forwarded-for': '10.0.0.1' } })).json().tiles,
@@ -158,7 +158,7 @@ onEachStore('tile URLs', backend => {
   })
 
   it('answers a wrong request with 400 or 404 and an error code', async () => {
-    const wrong = [
+    const wrongRequests = [
       ['/osm/3/8/0.png', 400, 'BAD_TILE'], ['/osm/31/0/0.png', 400, 'BAD_TILE'],
       ['/osm/3/-1/0.png', 400, 'BAD_TILE'], ['/osm/a/b/c.png', 400, 'BAD_TILE'],
       ['/osm/3/1/0', 400, 'BAD_TILE'], ['/Osm/3/1/0.png', 400, 'BAD_LAYER'], ['/layer/3/1/0.png', 400, 'BAD_LAYER'],
@@ -168,7 +168,7 @@ onEachStore('tile URLs', backend => {
       ['/osm/times.json?bbox=1,2,3&z=3', 400, 'BAD_BBOX'], ['/osm/times.json?bbox=1,2,3,4', 400, 'BAD_ZOOM'],
       ['/a/b', 404, 'NOT_FOUND'], ['/osm/1/2/3/4/5.png', 404, 'NOT_FOUND']
     ]
-    for (const [path, status, code] of wrong) {
+    for (const [path, status, code] of wrongRequests) {
       const answer = await get(path)
       assert.deepEqual([answer.status, answer.json().error], [status, code], path)
     }
@@ -181,8 +181,8 @@ onEachStore('tile URLs', backend => {
     assert.match((await get('/leaflet.css')).type, /^text\/css/)
     assert.match((await get('/leaflet.js')).type, /javascript/)
     assert.equal((await get('/nothing.txt')).status, 404)
-    const bare = await get('')
-    assert.deepEqual([bare.status, new URL(bare.headers.get('location'), app).pathname],
+    const withoutSlash = await get('')
+    assert.deepEqual([withoutSlash.status, new URL(withoutSlash.headers.get('location'), app).pathname],
       [301, new URL(app).pathname + '/'])
   })
 

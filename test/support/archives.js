@@ -1,4 +1,4 @@
-// What the tests of archives share.
+// Helpers for tests of archives: opens them, reads their tiles, and serves one for range requests.
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -15,7 +15,7 @@ export const inOrder =
   tiles => [...tiles].sort((a, b) => compareIds(tileId('l', ...a.split('/')), tileId('l', ...b.split('/'))))
 
 /**
- * Opens an archive as `openSource` does, whatever its name.
+ * Opens an archive of this kind. Unlike `openSource`, it does not look at the file name.
  * @param {'mbtiles' | 'pmtiles'} kind
  * @param {string} name
  * @param {Record<string, any>} [options]
@@ -25,7 +25,7 @@ export function openAs (kind, name, { bbox, polygon, zooms, ...options } = {}) {
   return kinds[kind](name, { ...options, area, zooms, selected: selectorOf(area, zooms) })
 }
 
-/** Opens, uses, closes. */
+/** Opens an archive, calls `use` with the source, and closes it. */
 export async function using (kind, name, options, use) {
   const source = await openAs(kind, name, options)
   try {
@@ -35,16 +35,16 @@ export async function using (kind, name, options, use) {
   }
 }
 
-/** z/x/y -> bytes as latin1, or 'gone', in the order of the source. */
+/** Reads the tiles of a source in its order: z/x/y -> bytes as latin1, or 'gone'. */
 export async function contents (source) {
-  const found = {}
+  const tiles = {}
   for await (const { z, x, y, read, gone } of source.tiles()) {
-    found[`${z}/${x}/${y}`] = gone ? 'gone' : Buffer.from(await read()).toString('latin1')
+    tiles[`${z}/${x}/${y}`] = gone ? 'gone' : Buffer.from(await read()).toString('latin1')
   }
-  return found
+  return tiles
 }
 
-/** Opening, or reading all of it, must be refused with a code and words. */
+/** Asserts that opening the archive, or reading all its tiles, fails with a code and a message. */
 export async function refuses (kind, name, code, words, options) {
   let error
   try {
@@ -60,58 +60,57 @@ export async function refuses (kind, name, code, words, options) {
 /**
  * Archives of a kind, in a folder for each test.
  * @param {'pmtiles'} kind
- * @param {(what: any) => Buffer} pack makes the bytes of what is no Buffer
+ * @param {(content: any) => Buffer} pack encodes content that is not a Buffer
  */
 export function useArchive (kind, pack) {
   const folder = useFolder()
-  const make = (what, name = `city.${kind}`) => {
-    const made = path.join(folder.dir, name)
-    writeFileSync(made, Buffer.isBuffer(what) ? what : pack(what))
-    return made
+  const make = (content, name = `city.${kind}`) => {
+    const file = path.join(folder.dir, name)
+    writeFileSync(file, Buffer.isBuffer(content) ? content : pack(content))
+    return file
   }
   return {
     folder,
     make,
-    read: (what, options) => using(kind, make(what), options, contents),
-    refused: (what, words, code = 'ARCHIVE_INVALID', options) => refuses(kind, make(what), code, words, options),
-    /** What each tile gives: its bytes, or what it is refused with. */
-    outcomes: what => using(kind, make(what), {}, async source => {
-      const found = {}
+    read: (content, options) => using(kind, make(content), options, contents),
+    refused: (content, words, code = 'ARCHIVE_INVALID', options) => refuses(kind, make(content), code, words, options),
+    /** z/x/y -> the bytes of the tile, or the code and message of its error. */
+    outcomes: content => using(kind, make(content), {}, async source => {
+      const outcomes = {}
       for await (const { z, x, y, read } of source.tiles()) {
-        found[`${z}/${x}/${y}`] = await Promise.resolve().then(read)
+        outcomes[`${z}/${x}/${y}`] = await Promise.resolve().then(read)
           .then(String, error => `${error.code}: ${error.message}`)
       }
-      return found
+      return outcomes
     })
   }
 }
 
 /**
- * Runs a script by itself and answers what it hands to `report`, with the most memory it had: `sample()` looks, and a
- * timer.
- * The peak that the system keeps is no good: a child begins with that of its parent.
+ * Runs a script in its own process. Returns the result that the script passes to `report`, with its peak memory in
+ * bytes, which a timer and `sample()` measure.
+ * The peak that the system reports is useless: a child starts with the peak of its parent.
  * @param {string} script
  * @param {Record<string, string>} [env]
  * @returns {Promise<any>}
  */
 export async function runMeasured (script, env) {
-  const whole = `
+  const program = `
     let peak = 0
     const sample = () => { peak = Math.max(peak, process.memoryUsage.rss()) }
     const report = result => { sample(); console.log(JSON.stringify({ ...result, peak })) }
     setInterval(sample, 10).unref()
     ${script}`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', whole],
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program],
     { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } })
   let text = ''
   for await (const chunk of child.stdout) text += chunk
   return JSON.parse(text)
 }
 
-// A web server with one file, for tests of range requests: it does them right unless it is told otherwise.
-
 /**
- * A server for each test. `answer`, when it is set, may take a request over: it answers true then.
+ * A web server with one file for each test. It answers range requests correctly, unless `answer` returns true: then it
+ * has answered the request itself.
  */
 export function useRangeServer () {
   const served = {
@@ -135,7 +134,7 @@ export function useRangeServer () {
   })
   afterEach(() => server.close())
 
-  /** The answer that is right. */
+  /** Answers a range request correctly. */
   function send (response, { from, to }, headers = {}) {
     const { file, etag } = served
     const match = response.req.headers['if-match']

@@ -1,13 +1,13 @@
 /* global window -- of the page, in functions that run there */
-// What axe finds on a page: the rules of WCAG 2.2 A and AA, and its best practice. In the dark only the colours are
-// others, so only the rules about colours are tried there again.
+// Runs axe on a page: the rules of WCAG 2.2 A and AA, and its best practice. The dark scheme changes only colours, so
+// only the rules about colours run there again.
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
-/** @param {any} page of the browser @returns {Promise<string[]>} what is in the way, in the light and in the dark */
+/** @param {any} page of the browser @returns {Promise<string[]>} violations in the light and in the dark scheme */
 export async function findBarriers (page) {
   if (!await page.evaluate(() => 'axe' in window)) await page.evaluate(await readFile(AXE, 'utf8'))
   const barriers = []
@@ -23,8 +23,8 @@ export async function findBarriers (page) {
 /** Runs in the page. @param {{tags: string[], isDark: boolean}} options tags: of the rules */
 function runAxe ({ tags, isDark }) {
   const { axe } = /** @type {any} */ (window)
-  const ofColours = axe.getRules(['cat.color']).filter(rule => rule.tags.some(tag => tags.includes(tag)))
+  const colourRules = axe.getRules(['cat.color']).filter(rule => rule.tags.some(tag => tags.includes(tag)))
     .map(({ ruleId }) => ruleId)
-  const runOnly = isDark ? { type: 'rule', values: ofColours } : { type: 'tag', values: tags }
+  const runOnly = isDark ? { type: 'rule', values: colourRules } : { type: 'tag', values: tags }
   return axe.run({ runOnly, resultTypes: ['violations'] })
 }

@@ -1,5 +1,5 @@
-// The stores every contract is tried on: the embedded one always, a real CouchDB when one can be found. One server of
-// each kind serves the whole run; every suite has databases of its own, removed at the end.
+// The stores that contract tests run on: always the embedded one, and a real CouchDB if one is found. One server of
+// each kind serves the whole run. Every suite has its own databases, which are removed at the end.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -11,7 +11,7 @@ let counter = 0
 class Backend {
   #start
   #server
-  #made = new Set()
+  #databases = new Set()
 
   constructor (name, start, supports) {
     this.name = name
@@ -25,17 +25,17 @@ class Backend {
     return (await this.#server).url
   }
 
-  /** URL of a database that is not there yet. */
+  /** URL of a database that does not exist yet. */
   async database () {
     const name = `test_${process.pid}_${Date.now().toString(36)}_${counter++}`
-    this.#made.add(name)
+    this.#databases.add(name)
     return `${await this.url()}/${name}`
   }
 
   async close () {
     if (!this.#server) return
     const { url, close } = await this.#server
-    for (const name of this.#made) await request(`${url}/${name}`, { method: 'DELETE' })
+    for (const name of this.#databases) await request(`${url}/${name}`, { method: 'DELETE' })
     await close?.()
   }
 }
@@ -54,10 +54,10 @@ export const json = async (url, options) => (await request(url, options)).json()
 const send = method => (url, body) =>
   json(url, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
 
-/** Sends JSON, and answers what comes back. */
+/** Sends JSON, and returns the JSON of the answer. */
 export const [put, post] = [send('PUT'), send('POST')]
 
-/** The same URL as somebody else, or as nobody. */
+/** The URL with another name and password, or without any. */
 export function as (url, name, password) {
   const parsed = new URL(url)
   parsed.username = name ?? ''
@@ -101,7 +101,7 @@ export function onEachStore (title, body, { timeout } = {}) {
 }
 
 /**
- * A suite from each kind of store to each.
+ * A suite for each pair of stores.
  * @param {string} title
  * @param {(from: Backend, to: Backend) => void} body
  */

@@ -1,4 +1,4 @@
-// What tests of backups begin with: a store with everything in it that a store may hold, and files to write.
+// Helpers for tests of backups: a store with every kind of document, and documents to write into it.
 import assert from 'node:assert/strict'
 import { Store } from '../../loader/index.js'
 import { publish } from '../../loader/couchapp/publish.js'
@@ -11,7 +11,7 @@ export const fails = (promise, code, words = /./) =>
   assert.rejects(promise, error => error.code === code && words.test(error.message))
 
 /**
- * A revision as replication brings it.
+ * A revision as a replication writes it.
  * @param {string} id
  * @param {string[]} revisions the newest first
  * @param {any} fields
@@ -28,9 +28,9 @@ export const head = (x, seed, time = T1) => ({
 })
 
 /**
- * Versions of all kinds, conflicts, tombstones with their history.
+ * Creates a store with versions of all kinds, conflicts, and tombstones with their history.
  * @param {string} url
- * @param {{q?: number, designs?: boolean}} [options] designs: with its design documents, which take a while
+ * @param {{q?: number, designs?: boolean}} [options] designs: also publishes the design documents, which is slow
  */
 export async function fill (url, { q, designs = false } = {}) {
   const store = await Store.create(url, q ? { q } : {})
@@ -45,7 +45,7 @@ export async function fill (url, { q, designs = false } = {}) {
     docs: [
       leaf('osm:9:1:1', ['b', 'a'], head(1, 1)), // two heads
       leaf('osm:9:1:1', ['c', 'd'], head(1, 2, T2)),
-      leaf('osm:9:2:1', ['b', 'a'], head(2, 3)), // a head beside a branch that was given up
+      leaf('osm:9:2:1', ['b', 'a'], head(2, 3)), // a head beside a deleted branch
       leaf('osm:9:2:1', ['e', 'f'], { _deleted: true }),
       leaf('osm:9:3:1', ['c', 'b', 'a'], { _deleted: true })
     ]

@@ -1,4 +1,4 @@
-// What tests of mirrors over bad lines begin with: a store with a past, and a replication that is told of trouble soon.
+// Helpers for tests of mirrors over bad connections: a store with a past, and a replication with short delays.
 import { Replication } from '../../core/mirror/index.js'
 import { Store } from '../../loader/index.js'
 import { peerOf } from '../../loader/store/peer.js'
@@ -10,10 +10,12 @@ import { json, post } from './backends.js'
 export const T1 = '2021-01-01T00:00:00Z'
 export const T2 = '2022-01-01T00:00:00Z'
 
-/** Tiles of one time, each of its own bytes. */
+/** Tiles of one time, each with different bytes. */
 export const edition = ({ count, time = T1, size = 3000, seed = 1, layer = 'osm', z = 10 }) =>
   Array.from({ length: count },
-    (_, at) => ({ layer, z, x: Math.floor(at / 64), y: at % 64, time, bytes: noiseTile(seed * 1e6 + at, size) }))
+    (_, index) => (
+      { layer, z, x: Math.floor(index / 64), y: index % 64, time, bytes: noiseTile(seed * 1e6 + index, size) }
+    ))
 
 /** @param {any[]} tiles all of one layer and time */
 export async function write (store, tiles) {
@@ -25,8 +27,8 @@ export async function write (store, tiles) {
 }
 
 /**
- * A store of so many tiles: a quarter of them have a past, and a few are deleted documents.
- * @param {string} url of a database that is not there yet
+ * Creates a store with `count` tiles: a quarter of them have a past, and a few are deleted documents.
+ * @param {string} url of a database that does not exist yet
  * @param {{count: number, size?: number}} options
  */
 export async function fill (url, { count, size }) {
@@ -40,13 +42,13 @@ export async function fill (url, { count, size }) {
   return store
 }
 
-/** Small pages and batches, so that there is a middle; and no long waits. */
+/** Small pages and batches, so that a replication can be interrupted in the middle; and short delays. */
 export const limits =
   { page: 100, batchBytes: 64 * 1024, checkpoint: 200, poll: 500, firstDelay: 20, longestDelay: 200 }
 
 export const hasty = { retries: 2, firstDelay: 10, longestDelay: 50 }
 
-/** Waits for answers a fraction of what it is told to. */
+/** A client whose timeouts are divided by `haste`. */
 class HastyCouch extends Couch {
   constructor (url, { haste = 1, ...options } = {}) {
     super(url, options)
@@ -54,7 +56,7 @@ class HastyCouch extends Couch {
   }
 
   request ({ timeout, ...request }) {
-    const wait = request.qs?.timeout ?? 0 // of a long poll
+    const wait = request.qs?.timeout ?? 0 // milliseconds of a long poll
     const upload = (request.body?.length ?? 0) / 16 // milliseconds that the client adds
     const shorter = timeout && wait - upload + (timeout + upload - wait) / this.haste
     return super.request({ ...request, ...(timeout && { timeout: shorter }) })
@@ -71,21 +73,21 @@ export const replication = (from, to, { couch = hasty, ...options } = {}) =>
     { source: peerOf(new HastyCouch(from, couch)), target: peerOf(new HastyCouch(to, couch)), limits, ...options }
   )
 
-/** A live replication that a test may look at, and that has to be stopped. @param {string} from @param {string} to */
+/** Starts a live replication, which the test has to stop. @param {string} from @param {string} to */
 export function follow (from, to, options = {}) {
   const stop = new AbortController()
   const states = []
-  const running = replication(from, to, {
+  const mirror = replication(from, to, {
     live: true, signal: stop.signal,
     onState: ({ state, error }) => states.push({ state, error, at: performance.now() }), ...options
   })
   let failure
-  const ended = running.run().catch(error => { if (error.code !== 'ABORTED') failure = error })
+  const ended = mirror.run().catch(error => { if (error.code !== 'ABORTED') failure = error })
   return {
     states,
     status () {
       if (failure) throw failure
-      return running.status()
+      return mirror.status()
     },
     is (state) {
       return this.status().state === state
@@ -99,7 +101,7 @@ export function follow (from, to, options = {}) {
 }
 
 /**
- * Uses a live replication once it follows, and stops it.
+ * Starts a live replication, calls `use` once it follows, and stops it.
  * @param {string} from @param {string} to
  * @param {Parameters<typeof follow>[2]} options
  * @param {(live: ReturnType<typeof follow>) => Promise<void>} use

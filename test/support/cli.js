@@ -1,15 +1,15 @@
-// The command line in the process of the tests.
+// Runs the command line in the process of the tests, and collects what it prints.
 import { PassThrough } from 'node:stream'
 import { createProgram } from '../../loader/cli/program.js'
 import { serverCommands } from '../../server/commands.js'
 
-/** A stream that remembers what was written. */
+/** A stream that collects the text written to it. */
 export const memory = () => ({
   text: '',
   on () {},
-  write (chunk, written = () => {}) {
+  write (chunk, done = () => {}) {
     this.text += chunk
-    written()
+    done()
     return true
   }
 })
@@ -17,22 +17,22 @@ export const memory = () => ({
 const openEmbedded = async () => { throw new Error('no embedded store here') }
 
 /**
- * What a test of the suite changes in the environment is put back after it.
- * @param {string[]} without variables that its tests do not have
+ * Restores the environment variables after each test of the suite.
+ * @param {string[]} without variables that are unset during the tests
  */
 export function useEnvironment (...without) {
-  let before
+  let savedVariables
   beforeEach(() => {
-    before = { ...process.env }
+    savedVariables = { ...process.env }
     for (const name of without) delete process.env[name]
   })
   afterEach(() => {
-    for (const name of Object.keys(process.env)) if (!Object.hasOwn(before, name)) delete process.env[name]
-    Object.assign(process.env, before)
+    for (const name of Object.keys(process.env)) if (!Object.hasOwn(savedVariables, name)) delete process.env[name]
+    Object.assign(process.env, savedVariables)
   })
 }
 
-/** Every command, as commander has it. */
+/** Every command, as an object of commander. */
 export async function allCommands () {
   const program = await createProgram({ more: serverCommands, openEmbedded }).completed()
   return program.commands
@@ -53,7 +53,7 @@ export async function runCommand (argv, options = {}) {
 }
 
 /**
- * Runs a command at a terminal, at which a line is typed in answer to every question.
+ * Runs a command at a terminal, and types one line as the answer to its question.
  * @param {string[]} argv
  * @param {string} answer
  * @param {Partial<Parameters<typeof createProgram>[0]> & {columns?: number}} [options]
@@ -64,8 +64,8 @@ export async function runAtTerminal (argv, answer, { columns = 80, ...options } 
   stdin.write(`${answer}\n`)
   const streams = { stdin, stdout: memory(), stderr: Object.assign(memory(), { isTTY: true, columns }) }
   const code = await createProgram({ openEmbedded, more: serverCommands, ...options, streams }).run(argv)
-  return { code, out: streams.stdout.text, err: plainly(streams.stderr.text) }
+  return { code, out: streams.stdout.text, err: finalText(streams.stderr.text) }
 }
 
-/** What a terminal shows in the end: a bar is drawn over. */
-const plainly = text => text.replace(/\r[^\n\r]*(?=\r)/g, '').replaceAll('\r\u001b[K', '').replaceAll('\u001b[K', '')
+/** The text that stays on a terminal: a progress bar is overwritten. */
+const finalText = text => text.replace(/\r[^\n\r]*(?=\r)/g, '').replaceAll('\r\u001b[K', '').replaceAll('\u001b[K', '')

@@ -1,6 +1,6 @@
 /* global document -- of the page, in functions that run there */
-// What a suite of the control room stands on, on every kind of store: an empty store, and pages on which nothing may go
-// wrong that was not expected.
+// Helpers for suites of the control room on every kind of store: a store, and pages whose unexpected console messages
+// fail the test.
 import assert from 'node:assert/strict'
 import { Store } from '../../loader/index.js'
 import { gate } from './client/front.js'
@@ -11,11 +11,11 @@ import { kinds } from '../viewer/stores.js'
 /** @param {number} milliseconds */
 export const timeOf = milliseconds => new Date(milliseconds).toISOString().slice(0, 19) + 'Z'
 
-/** The id of a run that began then. @param {number} milliseconds @param {number} number of several runs */
+/** The id of a run that began at a time. @param {number} milliseconds @param {number} number different for each run */
 export const runOf = (milliseconds, number) =>
   `${new Date(milliseconds).toISOString().replace(/[-:.Z]/g, '')}-${number.toString(36).padStart(4, '0')}`
 
-/** Waits until nothing of a section is still being read. @param {any} page @param {string} [section] a selector */
+/** Waits until a section has read its data. @param {any} page @param {string} [section] a selector */
 export const isRead = (page, section = '#content h2') => page.waitForFunction(
   selector => document.querySelector(selector) && !document.querySelector('#content [aria-busy="true"]'), section
 )
@@ -44,9 +44,9 @@ export function onAdmin (title, body, options = { demo: false }) {
 }
 
 /**
- * Holds back what a page writes.
+ * Delays the writes of a page.
  * @param {import('playwright-core').Page} page @param {string} address a pattern
- * @returns {Promise<() => void>} lets it go on
+ * @returns {Promise<() => void>} lets the writes continue
  */
 export async function holdWrites (page, address) {
   const released = gate()
@@ -76,21 +76,21 @@ export class AdminStage {
     return { name: decodeURIComponent(username), password: decodeURIComponent(password) }
   }
 
-  /** A page on which nobody has signed in. @param {import('playwright-core').BrowserContextOptions} [options] */
-  visit (place = '', options = screens.desk) {
-    return this.open(this.address + (place && `#${place}`), options)
+  /** Opens a page without signing in. @param {import('playwright-core').BrowserContextOptions} [options] */
+  visit (section = '', options = screens.desk) {
+    return this.open(this.address + (section && `#${section}`), options)
   }
 
-  /** Another page of the store. */
+  /** Opens another page of the store. */
   async open (address, options = screens.desk) {
     const page = await this.pages.open(options)
     await page.goto(address)
     return page
   }
 
-  /** A page on which the admin, or somebody else, has signed in. */
-  async enter (place = '', { name, password } = this.owner, options = screens.desk) {
-    const page = await this.visit(place, options)
+  /** Opens a page and signs in, as the admin unless another name is given. */
+  async enter (section = '', { name, password } = this.owner, options = screens.desk) {
+    const page = await this.visit(section, options)
     await this.signIn(page, name, password)
     await page.locator('#sections a').first().waitFor()
     return page
@@ -102,15 +102,15 @@ export class AdminStage {
     await page.getByRole('button', { name: 'Sign in' }).click()
   }
 
-  /** A test that provokes errors says which. @param {RegExp[]} patterns */
+  /** Allows errors that a test provokes. @param {RegExp[]} patterns */
   allow (...patterns) {
     this.#allowed.push(...patterns)
   }
 
-  async clear (passed) {
-    const allowed = [/401 \(Unauthorized\)/, ...this.#allowed] // before somebody has signed in
-    const errors = (await this.pages.leave(passed)).filter(text => !allowed.some(pattern => pattern.test(text)))
+  async clear (hasPassed) {
+    const allowed = [/401 \(Unauthorized\)/, ...this.#allowed] // of pages before signing in
+    const errors = (await this.pages.leave(hasPassed)).filter(text => !allowed.some(pattern => pattern.test(text)))
     this.#allowed = []
-    if (passed) assert.deepEqual(errors, [], 'nothing on the console')
+    if (hasPassed) assert.deepEqual(errors, [], 'nothing on the console')
   }
 }

@@ -1,9 +1,9 @@
-// What the tests of copies share: a layer with everything a layer may have, and all that is known of one.
+// Helpers for tests of copies: fills a layer with every kind of content, and reads all its tile documents.
 import { png, square } from './tiles.js'
 
 /** @param {number} day */
 export const T = day => new Date(Date.UTC(2024, 0, day)).toISOString().slice(0, 19) + 'Z'
-/** When the store learnt it. @param {number} day */
+/** The time at which the store received the version of a day. @param {number} day */
 export const S = day => T(day + 40)
 
 /** @param {import('../../loader/store/index.js').Store} store @param {string} layer @param {number} [side] tiles */
@@ -20,13 +20,13 @@ export async function fill (store, layer, side = 4) {
       { stored: S(day) })
     await store.putEdition(layer, T(day), { title: `day ${day}`, tiles: 16 })
   }
-  // fields that others write, and a version that had to move
+  // fields that other programs write, and a head that moves into the past
   await store.couch.update(`${layer}:5:3:1`, doc => ({ ...doc, note: 'by hand', contested: T(4) }))
   await store.write([{ layer, z: 5, x: 3, y: 1, time: T(6), bytes: png(77) }], { stored: S(6) })
 }
 
 /**
- * Everything that stands of the tiles of a layer, without its name.
+ * Reads all tile documents of a layer, without the name of the layer.
  * @param {import('../../loader/store/index.js').Store} store
  * @param {string} layer
  * @returns {Promise<any[]>}
@@ -41,6 +41,6 @@ export async function tilesOf ({ couch }, layer) {
   })
 }
 
-/** Past versions without a head. @param {any[]} tiles as tilesOf tells */
+/** Past versions without a head. @param {any[]} tiles from tilesOf */
 export const pastOfNowhere =
-  tiles => tiles.filter(({ past, place }) => past && !tiles.some(other => other.place === place && !other.past))
+  tiles => tiles.filter(({ past, place }) => past && !tiles.some(tile => tile.place === place && !tile.past))

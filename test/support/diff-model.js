@@ -1,4 +1,4 @@
-// What the tests of comparisons share: a history that a model can follow, and what the model says of it.
+// Helpers for tests of comparisons: random histories, and a simple model of the differences between two times.
 import fc from 'fast-check'
 import { asOf, compareIds } from '../../core/index.js'
 import { Store } from '../../loader/store/index.js'
@@ -13,7 +13,7 @@ export const TIMES = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z', '2023-01-0
 
 const places = fc.constantFrom([0, 0, 0], [1, 0, 1], [1, 1, 0],
   [4, 1, 9], [4, 10, 2], [4, 10, 10], [4, 2, 1], [4, 15, 15], [10, 1, 1], [10, 100, 12])
-/** Of a few tiles, whose ids sort otherwise than their numbers. @type {fc.Arbitrary<Step[]>} */
+/** Histories of a few tiles, whose ids sort differently from their numbers. @type {fc.Arbitrary<Step[]>} */
 export const histories = fc.uniqueArray(fc.record({
   place: places, time: fc.constantFrom(...TIMES), seed: fc.option(fc.integer({ min: 1, max: 3 }), { freq: 4 })
 }), { selector: ({ place, time }) => `${place}@${time}`, minLength: 1, maxLength: 25 })
@@ -27,7 +27,7 @@ export async function openStore (backend) {
 }
 
 /**
- * Writes a history; what the store refuses or finds unchanged, the model does not hold either, since it shows the same.
+ * Writes a history. The store skips versions that change nothing, and the model shows the same for them.
  * @param {Store} store @param {string} layer @param {Step[]} steps oldest first
  */
 export async function remember (store, layer, steps) {
@@ -41,44 +41,44 @@ export async function remember (store, layer, steps) {
 
 const idOf = ({ z, x, y }) => `${z}:${x}:${y}`
 
-/** What a history shows as of a time: place -> seed. @param {Step[]} steps @param {string} [time] */
+/** The seeds that a history shows as of a time, by place. @param {Step[]} steps @param {string} [time] */
 export function shownAt (steps, time = '9999') {
   const tiles = new Map()
   for (const step of steps) tiles.set(idOf(step), [...tiles.get(idOf(step)) ?? [], step])
-  const shown = new Map()
+  const seeds = new Map()
   for (const [id, versions] of tiles) {
     const version = asOf(versions.sort((a, b) => a.time < b.time ? -1 : 1), time)
-    if (version && version.seed !== null) shown.set(id, version.seed)
+    if (version && version.seed !== null) seeds.set(id, version.seed)
   }
-  return shown
+  return seeds
 }
 
-/** What the model says differs: `z:x:y change`, in the order of ids; and how many tiles are the same. */
+/** The expected differences, as lines `z:x:y change` in the order of ids, and the number of equal tiles. */
 export function modelDiff (before, after, select = id => Boolean(id)) {
   const ids = [...new Set([...before.keys(), ...after.keys()])].filter(select).sort(compareIds)
   const lines = []
-  let same = 0
+  let equalCount = 0
   for (const id of ids) {
     if (!before.has(id)) lines.push(`${id} added`)
     else if (!after.has(id)) lines.push(`${id} removed`)
     else if (before.get(id) !== after.get(id)) lines.push(`${id} changed`)
-    else same++
+    else equalCount++
   }
-  return { lines, same }
+  return { lines, same: equalCount }
 }
 
 export const lineOf = ({ z, x, y, change }) => `${z}:${x}:${y} ${change}`
 
 /**
- * Everything a layer shows as of a time, with the bytes.
+ * Reads all tiles of a layer as of a time: z/x/y -> bytes as base64.
  * @param {Store} store
  * @param {string} layer
  * @param {string} [time]
  */
 export async function contents (store, layer, time) {
-  const shown = new Map()
+  const bytesByTile = new Map()
   for await (const { z, x, y, bytes } of store.fetch(store.list(layer, { time }))) {
-    shown.set(`${z}/${x}/${y}`, bytes.toString('base64'))
+    bytesByTile.set(`${z}/${x}/${y}`, bytes.toString('base64'))
   }
-  return shown
+  return bytesByTile
 }

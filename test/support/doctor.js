@@ -1,4 +1,5 @@
-// A store for the doctor, and a proxy before it that changes what its server answers: states that would take years.
+// Helpers for tests of the doctor: a store, and a proxy in front of it. The proxy changes answers to imitate states
+// that take years to arise.
 import http from 'node:http'
 import { once } from 'node:events'
 import { ownDesigns } from '../../loader/couchapp/compose.js'
@@ -11,15 +12,15 @@ import { startServer } from './server.js'
 export const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 
 /**
- * A published store: a small layer with a past.
+ * Creates a published store: a small layer with a past.
  * @param {string} url
  * @param {Record<string, any>} [fields] of the layer
  */
 export async function fill (url, fields = {}) {
   const store = await Store.create(url, { public: false })
   await store.defineLayer('osm', { name: 'OSM', format: 'png', ...fields })
-  for (const [at, time] of [T1, T2].entries()) {
-    await store.write(square({ layer: 'osm', time, side: 3, seed: (x, y) => 100 * at + 10 * x + y }))
+  for (const [index, time] of [T1, T2].entries()) {
+    await store.write(square({ layer: 'osm', time, side: 3, seed: (x, y) => 100 * index + 10 * x + y }))
     await store.putEdition('osm', time, { title: time, started: time, finished: time })
   }
   await publish(store, { docs: docs ??= await ownDesigns() })
@@ -32,35 +33,35 @@ export async function fill (url, fields = {}) {
  * @returns {{url: string, store: Store, proxy: Awaited<ReturnType<typeof startProxy>>, [more: string]: any}}
  */
 export function useFilled (open) {
-  const own = {}
+  const context = {}
   before(async function () {
     this.timeout(30000)
-    Object.assign(own, await open.call(this))
-    own.store = await fill(own.url)
-    own.proxy = await startProxy(own.url)
+    Object.assign(context, await open.call(this))
+    context.store = await fill(context.url)
+    context.proxy = await startProxy(context.url)
   })
   after(async () => {
-    await own.proxy?.close()
-    await (own.close ? own.close() : own.store?.destroy())
+    await context.proxy?.close()
+    await (context.close ? context.close() : context.store?.destroy())
   })
-  afterEach(() => { if (own.proxy) own.proxy.change = () => undefined })
-  return own
+  afterEach(() => { if (context.proxy) context.proxy.change = () => undefined })
+  return context
 }
 
-/** What was found of one check, of several the worst. */
+/** The finding of a check; if there are several, the first one in the report is the worst. */
 export const finding =
-  (report, area, check = area) => report.findings.find(one => one.area === area && one.check === check)
+  (report, area, check = area) => report.findings.find(entry => entry.area === area && entry.check === check)
 
 let docs
 
-/** The report of the doctor; the design documents are composed once. */
+/** Runs the doctor. The design documents are composed once. */
 export async function look (url, options) {
   docs ??= await ownDesigns()
   return doctor(url, { docs, ...options })
 }
 
 /**
- * A proxy before a server. It sends what `change` returns for a path instead of the answer; "hang": it sends nothing.
+ * A proxy in front of a server. It sends the result of `change` for a path instead of the answer; for "hang", nothing.
  */
 export async function startProxy (url) {
   const target = new URL(url)
@@ -74,30 +75,30 @@ export async function startProxy (url) {
     for await (const chunk of req) chunks.push(chunk)
     const { hostname: host, port } = target
     const headers = { ...req.headers, host: target.host }
-    const asked = http.request({ host, port, path: req.url, method: req.method, headers })
-    asked.on('error', () => res.destroy())
-    asked.end(Buffer.concat(chunks))
+    const request = http.request({ host, port, path: req.url, method: req.method, headers })
+    request.on('error', () => res.destroy())
+    request.end(Buffer.concat(chunks))
     proxy.sent.push(parse(Buffer.concat(chunks)))
-    const [came] = await once(asked, 'response')
+    const [response] = await once(request, 'response')
     const parts = []
-    for await (const part of came) parts.push(part)
-    const answer = { status: came.statusCode ?? 0, headers: { ...came.headers }, body: Buffer.concat(parts) }
+    for await (const part of response) parts.push(part)
+    const answer = { status: response.statusCode ?? 0, headers: { ...response.headers }, body: Buffer.concat(parts) }
     const path = decodeURIComponent(String(req.url))
     proxy.names.push(req.headers.authorization)
     proxy.asked.push(`${req.method} ${path}`)
-    const changed = proxy.change(path, parse(answer.body), answer)
-    if (changed === 'hang') return
-    if (changed !== undefined) {
-      answer.body = Buffer.from(typeof changed === 'string' ? changed : JSON.stringify(changed))
+    const replacement = proxy.change(path, parse(answer.body), answer)
+    if (replacement === 'hang') return
+    if (replacement !== undefined) {
+      answer.body = Buffer.from(typeof replacement === 'string' ? replacement : JSON.stringify(replacement))
     }
     delete answer.headers['transfer-encoding']
     res.sendDate = false
     res.writeHead(answer.status, { ...answer.headers, 'content-length': answer.body.length })
     res.end(req.method === 'HEAD' ? undefined : answer.body)
   })
-  const own = new URL(url)
-  own.port = String(ownPort)
-  proxy.url = own.href.replace(/\/$/, '')
+  const proxyUrl = new URL(url)
+  proxyUrl.port = String(ownPort)
+  proxy.url = proxyUrl.href.replace(/\/$/, '')
   proxy.close = close
   return proxy
 }

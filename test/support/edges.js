@@ -1,4 +1,4 @@
-// Edges for tests: in this process, with a folder or a CouchDB of their own.
+// Starts edges in the process of the tests, each with its own folder or CouchDB.
 import { until } from '../../bench/wait.js'
 import { Store, publish } from '../../loader/index.js'
 import { mirrorOptions } from '../../server/edge/options.js'
@@ -9,14 +9,14 @@ import { square } from './tiles.js'
 export const [T1, T2, T3] = ['2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 
 /**
- * A published store of squares of tiles at zoom 5: `osm` with a past, and other layers without one.
+ * Creates a published store with squares of tiles at zoom 5: `osm` with a past, and other layers without one.
  * @param {string} url @param {{side?: number, layers?: string[]}} [options]
  */
 export async function fill (url, { side = 4, layers = ['osm', 'sea'] } = {}) {
   const store = await Store.create(url, { public: false })
-  for (const [at, layer] of layers.entries()) {
+  for (const [index, layer] of layers.entries()) {
     await store.defineLayer(layer, { name: layer.toUpperCase(), format: 'png' })
-    await store.write(square({ layer, time: T1, side, seed: (x, y) => 100 * at + 10 * x + y }))
+    await store.write(square({ layer, time: T1, side, seed: (x, y) => 100 * index + 10 * x + y }))
     await store.putEdition(layer, T1, { title: 'First' })
   }
   await store.write(
@@ -29,7 +29,7 @@ export async function fill (url, { side = 4, layers = ['osm', 'sea'] } = {}) {
 /** Options of every edge. */
 const QUICK = { port: 0, opsPort: 0, grace: 1, logLevel: 'silent', viewer: false }
 
-/** Edges of a suite, all of them closed after each test. */
+/** Starts edges, and closes all of them after each test. */
 export function useEdges () {
   const open = new Set()
   afterEach(async () => {
@@ -38,30 +38,30 @@ export function useEdges () {
   })
   return {
     /**
-     * @param {string} from @param {Record<string, any>} flags as mirrorOptions has them
+     * @param {string} from @param {Record<string, any>} flags of mirrorOptions
      */
     async start (from, flags) {
-      const turns = []
+      const stateChanges = []
       const options = resolveOptions({ table: mirrorOptions, flags: { from, ...QUICK, ...flags } })
-      const running = await serve(options, { onStateChange: turn => turns.push(turn) })
-      const close = () => (open.delete(close), running.close())
+      const edge = await serve(options, { onStateChange: change => stateChanges.push(change) })
+      const close = () => (open.delete(close), edge.close())
       open.add(close)
-      return new TestEdge(running, turns, close)
+      return new TestEdge(edge, stateChanges, close)
     },
-    /** @param {() => Promise<any>} close of what an edge needs */
+    /** @param {() => Promise<any>} close closes a resource that an edge uses */
     with: close => open.add(close)
   }
 }
 
 export class TestEdge {
   /**
-   * @param {import('../../server/serve.js').Edge} running
-   * @param {import('../../server/edge/mirror-supervisor.js').StateChange[]} turns
+   * @param {import('../../server/serve.js').Edge} edge
+   * @param {import('../../server/edge/mirror-supervisor.js').StateChange[]} stateChanges
    * @param {() => Promise<void>} close
    */
-  constructor (running, turns, close) {
-    this.running = running
-    this.turns = turns
+  constructor (edge, stateChanges, close) {
+    this.running = edge
+    this.turns = stateChanges
     this.close = close
   }
 
@@ -73,9 +73,9 @@ export class TestEdge {
     return this.running.mirror()
   }
 
-  /** @param {string} address below that of the gateway */
+  /** @param {string} address path below the address of the gateway */
   async get (address) {
-    // an edge that is closed waits for connections that were in use a moment ago
+    // an edge that closes waits for kept-alive connections that were used a moment ago
     const headers = { connection: 'close' }
     const answer = await fetch(address === 'health' ? this.running.health : this.url + address, { headers })
     return { status: answer.status, headers: answer.headers, body: Buffer.from(await answer.arrayBuffer()) }

@@ -1,4 +1,4 @@
-// node embedded-child.js FOLDER PORT
+// The process that embedded-process.js starts: node embedded-child.js FOLDER PORT
 import { startEmbedded } from '../../server/embedded/index.js'
 
 const [dir, port] = process.argv.slice(2)

@@ -1,4 +1,4 @@
-// The embedded store in a process of its own, which a test can kill and start again on the same data.
+// Starts the embedded store in its own process, which a test can kill and start again on the same data.
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -16,9 +16,9 @@ export async function startEmbeddedProcess () {
 
   async function start () {
     child = spawn(process.execPath, [script, dir, `${port}`], { stdio: ['ignore', 'ignore', 'inherit'] })
-    const own = child
+    const startedChild = child
     await until(async () => {
-      if (own.exitCode !== null) throw new Error(`the embedded store ended with ${own.exitCode}`)
+      if (startedChild.exitCode !== null) throw new Error(`the embedded store ended with ${startedChild.exitCode}`)
       return (await fetch(url).catch(() => null))?.ok
     }, { timeout: 20000, what: 'the embedded store to answer' })
   }
@@ -29,7 +29,7 @@ export async function startEmbeddedProcess () {
     dir,
     start,
     kill: () => end(child, 'SIGKILL'),
-    /** Neither answers nor closes anything, until it is thawed. */
+    /** Stops the process, which then neither answers nor closes anything until it is thawed. */
     freeze: () => child.kill('SIGSTOP'),
     thaw: () => child.kill('SIGCONT'),
     async close () {

@@ -1,4 +1,4 @@
-// What the tests of expiry share: a published store, with tiles that differ in what they say of their end.
+// Helpers for tests of expiry: a published store, and tiles with different expiry times.
 import { addSeconds } from '../../core/index.js'
 import { useStore } from './store.js'
 import { png } from './tiles.js'
@@ -6,7 +6,7 @@ import { png } from './tiles.js'
 export const T = '2024-03-01T00:00:00Z'
 export const HOUR = 3600
 
-/** So many seconds after T. @param {number} seconds */
+/** The time some seconds after T. @param {number} seconds */
 export const at = seconds => addSeconds(T, seconds)
 
 /** @param {{database: () => Promise<string>}} backend */
@@ -19,12 +19,12 @@ export function useExpiry (backend) {
     /** @param {any[]} tiles @param {string} [stored] */
     write: (tiles, stored = T) => context.store.write(tiles, { stored }),
     /**
-     * Changes a document behind everybody's back, as another program would.
+     * Changes a document directly, as another program would.
      * @param {number} x
      * @param {Record<string, any>} fields
      */
     twist: (x, fields) => context.store.couch.update(`osm:6:${x}:0`, doc => ({ ...doc, ...fields })),
-    /** The history of a tile, in words: `T+0 5`. @param {number} x */
+    /** The versions of a tile as texts such as `0 tile head 60`: times in seconds after T. @param {number} x */
     async history (x) {
       const versions = await context.store.versions('osm', 6, x, 0)
       return versions.map(

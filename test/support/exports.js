@@ -1,5 +1,5 @@
-// What the tests of exports share: a store with a past that is known tile by tile, and readers of what was written that
-// are not the project's own.
+// Helpers for tests of exports: a store whose tiles are known at every time, and readers of exported files that use
+// other code than the project.
 import { readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import Database from 'libsql'
@@ -16,9 +16,9 @@ export const MOMENTS = ['2021-05-01T00:00:00Z', '2022-01-01', '2022', '2023-07-0
 
 const ZOOMS = [0, 1, 2, 3, 5]
 
-/** What a tile shows from an edition on: a number for an image, null for none, nothing where it stays as it was. */
+/** The new content of a tile in an edition: a number for an image, null for none, undefined for no change. */
 function change (edition, z, x, y) {
-  if (edition === 0) return x % 4 === 3 ? undefined : z * 10000 + (y % 3 ? x * 100 + y : 7) // some are equal
+  if (edition === 0) return x % 4 === 3 ? undefined : z * 10000 + (y % 3 ? x * 100 + y : 7) // some images are equal
   if (edition === 1) {
     return (x + y) % 5 === 0 ? null : (x * y) % 3 === 1 ? 50000 + z * 1000 + x : x % 4 === 3 ? 60000 + y : undefined
   }
@@ -43,8 +43,8 @@ function versionsOf ({ z, x, y }) {
 }
 
 /**
- * What the layer shows as of a time: z/x/y -> time and bytes.
- * @param {string} [until] partial or not
+ * The tiles of the layer as of a time: z/x/y -> time and bytes.
+ * @param {string} [until] a time, which may be partial
  */
 export function shownAt (until = '9999') {
   return new Map([...places()].flatMap(place => {
@@ -57,10 +57,10 @@ export function shownAt (until = '9999') {
 /** @param {string} [until] @returns {Map<string, Buffer>} */
 export const expected = until => new Map([...shownAt(until)].map(([name, { bytes }]) => [name, bytes]))
 
-/** A store of its own with the layer `osm`, for a whole suite. */
+/** One store with the layer `osm` for a whole suite. */
 export const useLayer = backend => useStore(backend, { once: true, fill: store => fillLayer(store) })
 
-/** A store of its own for one test. @param {(store: Store) => Promise<any>} use */
+/** Creates a store, calls `use`, and destroys the store. @param {(store: Store) => Promise<any>} use */
 export async function withStore (backend, use) {
   const store = await Store.create(await backend.database())
   try {
@@ -99,16 +99,15 @@ export const filesBelow = folder => readdirSync(folder, { recursive: true, withF
     .map(entry => path.relative(folder, path.join(entry.parentPath, entry.name)).replaceAll(path.sep, '/')).sort()
 
 /**
- * What is in a target: z/x/y -> bytes.
+ * Reads the tiles of a target: z/x/y -> bytes.
  * @param {string} target
- * @param {{tms?: boolean, asked?: Iterable<string>}} [options] asked: places that PMTiles is asked for; all of `osm`
- *   unless given
+ * @param {{tms?: boolean, asked?: Iterable<string>}} [options] asked: tiles to read from PMTiles; default all of `osm`
  * @returns {Promise<Map<string, Buffer>>}
  */
-export async function contentsOf (target, { tms = false, asked } = {}) {
+export async function contentsOf (target, { tms = false, asked: names } = {}) {
   if (target.endsWith('.mbtiles')) return inMbtiles(target)
   if (target.endsWith('.pmtiles')) {
-    return inPmtiles(target, asked ?? Array.from(places(), ({ z, x, y }) => `${z}/${x}/${y}`))
+    return inPmtiles(target, names ?? Array.from(places(), ({ z, x, y }) => `${z}/${x}/${y}`))
   }
   const files = new Map(filesBelow(target).map(name => [name, readFileSync(path.join(target, name))]))
   return new Map([...files].flatMap(([name, bytes]) => {
@@ -130,7 +129,7 @@ const inMbtiles = file => new Map(query(file, 'SELECT * FROM tiles').map(row => 
   [`${row.zoom_level}/${row.tile_column}/${flipY(row.zoom_level, row.tile_row)}`,
     row.tile_data && Buffer.from(row.tile_data)])))
 
-/** By the official reader, asked for every place. */
+/** Reads tiles with the official reader. */
 async function inPmtiles (file, names) {
   const bytes = readFileSync(file)
   const archive = new PMTiles({
@@ -139,27 +138,27 @@ async function inPmtiles (file, names) {
       { data: bytes.buffer.slice(bytes.byteOffset + offset, bytes.byteOffset + offset + length) }
     )
   })
-  const found = new Map()
+  const tiles = new Map()
   for (const name of names) {
     const [z, x, y] = name.split('/').map(Number)
     const tile = await archive.getZxy(z, x, y)
-    if (tile) found.set(name, Buffer.from(tile.data))
+    if (tile) tiles.set(name, Buffer.from(tile.data))
   }
-  return found
+  return tiles
 }
 
-/** The same tiles with the same bytes. */
-export function assertSame (found, wanted, message = '') {
+/** Asserts that two maps have the same tiles with the same bytes. */
+export function assertSame (tiles, wantedTiles, message = '') {
   const names = map => [...map.keys()].sort()
-  if (JSON.stringify(names(found)) !== JSON.stringify(names(wanted))) {
-    const [more, fewer] =
-      [names(found).filter(name => !wanted.has(name)), names(wanted).filter(name => !found.has(name))]
+  if (JSON.stringify(names(tiles)) !== JSON.stringify(names(wantedTiles))) {
+    const [extra, missing] =
+      [names(tiles).filter(name => !wantedTiles.has(name)), names(wantedTiles).filter(name => !tiles.has(name))]
     throw new Error(
-      `${message} has ${found.size} tiles instead of ${wanted.size}; too many: ${more.slice(0, 5)}; lacking: ` +
-        `${fewer.slice(0, 5)}`
+      `${message} has ${tiles.size} tiles instead of ${wantedTiles.size}; too many: ${extra.slice(0, 5)}; lacking: ` +
+        `${missing.slice(0, 5)}`
     )
   }
-  for (const [name, bytes] of wanted) if (!bytes.equals(found.get(name))) {
+  for (const [name, bytes] of wantedTiles) if (!bytes.equals(tiles.get(name))) {
     throw new Error(`${message} ${name} has other bytes`)
   }
 }

@@ -1,10 +1,10 @@
-// A store whose bulk answers have errors for some documents, or leave them out, as a cluster answers while a shard is
-// away.
+// A store whose bulk answers have errors for some documents, or omit them, as a cluster answers while a shard is
+// unavailable.
 import { startServer } from './server.js'
 
 /**
- * @typedef {(asked: {path: string, id: string, time: number}) => 'error' | 'missing' | undefined} Fault of a row; time:
- *   how often it was asked for
+ * @typedef {(row: {path: string, id: string, time: number}) => 'error' | 'missing' | undefined} Fault of a row; time:
+ *   number of requests for it so far
  */
 
 const BULK =
@@ -12,56 +12,56 @@ const BULK =
 const TROUBLE = { error: 'internal_server_error', reason: 'No DB shards could be opened.' }
 
 /**
- * A server before a database. What it makes wrong is what `fault` says of each row; nothing until that is set.
+ * Starts a server in front of a database. It spoils a row if `fault` returns a fault for it.
  * @param {string} target URL of the database, may hold a name and password
  */
 export async function startFaulty (target) {
-  const { host: behind, pathname, username, password } = new URL(target)
+  const { host: targetHost, pathname, username, password } = new URL(target)
   const state = {
     fault: undefined,
     faults: 0
   }
   const times = new Map()
-  const judge = (path, id) => {
+  const faultOf = (path, id) => {
     const time = (times.get(`${path} ${id}`) ?? 0) + 1
     times.set(`${path} ${id}`, time)
-    const said = state.fault?.({ path, id, time })
-    if (said) state.faults++
-    return said
+    const fault = state.fault?.({ path, id, time })
+    if (fault) state.faults++
+    return fault
   }
-  /** Rows as they are, with an error, or not at all. */
-  const spoil = (path, rows, idOf, spoilt) => rows.flatMap(row => {
-    const said = judge(path, idOf(row))
-    return said === 'missing' ? [] : said === 'error' ? [spoilt(row)] : [row]
+  /** Returns the rows; some are replaced by an error, and some are omitted. */
+  const spoil = (path, rows, idOf, toErrorRow) => rows.flatMap(row => {
+    const fault = faultOf(path, idOf(row))
+    return fault === 'missing' ? [] : fault === 'error' ? [toErrorRow(row)] : [row]
   })
   const keyed = row => ({ key: row.key, ...TROUBLE })
 
-  /** @param {string} path @param {any} answer @param {any} asked */
-  function spoilAnswer (path, answer, asked) {
+  /** @param {string} path @param {any} answer @param {any} body */
+  function spoilAnswer (path, answer, body) {
     if (path === '_bulk_get') {
       return { ...answer, results: spoil(path, answer.results, ({ id }) => id,
         ({ id }) => ({ id, docs: [{ error: { id, rev: 'undefined', ...TROUBLE } }] })) }
     }
     if (path === '_bulk_docs') {
-      return asked.new_edits === false ? answer : spoil(path, answer, ({ id }) => id, ({ id }) => ({ id, ...TROUBLE }))
+      return body.new_edits === false ? answer : spoil(path, answer, ({ id }) => id, ({ id }) => ({ id, ...TROUBLE }))
     }
     if (path === '_revs_diff') {
       return Object.fromEntries(
-        Object.entries(answer).map(([id, own]) => [id, judge(path, id) === 'error' ? TROUBLE : own])
+        Object.entries(answer).map(([id, difference]) => [id, faultOf(path, id) === 'error' ? TROUBLE : difference])
       )
     }
-    if (path === '_all_docs' && asked?.keys) {
+    if (path === '_all_docs' && body?.keys) {
       return { ...answer, rows: spoil(path, answer.rows, ({ key }) => key, keyed) }
     }
     if (!path.endsWith('/queries') || !Array.isArray(answer.results)) return answer
     return {
-      results: answer.results.map((result, at) => {
-        const { keys, startkey } = asked.queries[at]
+      results: answer.results.map((result, index) => {
+        const { keys, startkey } = body.queries[index]
         if (path === '_all_docs/queries' && keys?.length > 1) {
           return { ...result, rows: spoil(path, result.rows, ({ key }) => key, keyed) }
         }
-        // a range has its rows from every shard, or an error
-        return judge(path, JSON.stringify(keys ?? startkey)) ? TROUBLE : result
+        // a range has either all its rows or an error
+        return faultOf(path, JSON.stringify(keys ?? startkey)) ? TROUBLE : result
       })
     }
   }
@@ -72,24 +72,24 @@ export async function startFaulty (target) {
     const body = Buffer.concat(parts)
     const [, bulk] = BULK.exec(request.url) ?? []
     const { host, connection, 'content-length': _, 'transfer-encoding': __, accept, ...headers } = request.headers
-    const answer = await fetch(`http://${behind}${request.url}`, {
+    const answer = await fetch(`http://${targetHost}${request.url}`, {
       method: request.method,
       headers: {
         ...headers,
-        accept: bulk ? 'application/json' : accept ?? '*/*' // JSON is easily tampered with
+        accept: bulk ? 'application/json' : accept ?? '*/*' // JSON is easier to change
       },
       ...(body.length && { body }),
       redirect: 'manual'
     })
     const bytes = Buffer.from(await answer.arrayBuffer())
-    const spoilt = bulk && state.fault && answer.ok
+    const answerBody = bulk && state.fault && answer.ok
       ? JSON.stringify(
         spoilAnswer(bulk, JSON.parse(bytes.toString()), body.length ? JSON.parse(body.toString()) : undefined)
       ) : bytes
-    const passed = Object.fromEntries([
+    const answerHeaders = Object.fromEntries([
       ...answer.headers
     ].filter(([name]) => !['content-length', 'content-encoding', 'transfer-encoding', 'connection'].includes(name)))
-    response.writeHead(answer.status, passed).end(spoilt)
+    response.writeHead(answer.status, answerHeaders).end(answerBody)
   }
   const { port, close } = await startServer((request, response) => {
     serve(request, response).catch(() => response.destroy())
@@ -99,10 +99,9 @@ export async function startFaulty (target) {
 }
 
 /**
- * Each row is wrong the first time it is asked for: in turn it has an error, and is not there. A load takes the answer
- * to a write
- * that lacks a row for no answer at all, and stops.
- * @param {{written?: 'error' | 'missing'}} [how] what is said of writes
+ * Spoils each row the first time it is requested: by turns with an error, and by omitting it. A load that gets an
+ * answer to a write without one of the rows takes it for no answer at all, and stops.
+ * @param {{written?: 'error' | 'missing'}} [how] written: the fault of writes
  * @returns {Fault}
  */
 export function wrongOnce ({ written = 'error' } = {}) {

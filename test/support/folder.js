@@ -10,7 +10,7 @@ import path from 'node:path'
 export function useFolder () {
   const folder = {
     dir: '',
-    /** Writes files, and answers the folder. */
+    /** Writes files, and returns the folder. */
     write (files) {
       for (const [name, content] of Object.entries(files)) {
         const file = path.join(folder.dir, name)
@@ -21,7 +21,7 @@ export function useFolder () {
     }
   }
   beforeEach(() => { folder.dir = mkdtempSync(path.join(tmpdir(), 'tilecouch-test-')) })
-  // a LevelDB that is about to be closed may still write into it
+  // a LevelDB that is being closed may still write into the folder
   afterEach(() => { rmSync(folder.dir, { recursive: true, force: true, maxRetries: 5 }) })
   return folder
 }

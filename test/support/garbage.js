@@ -9,11 +9,11 @@ export const collectGarbage = runInNewContext('gc')
 /** @param {number} every tiles between two measurements */
 export function measureHeap (every) {
   const heap = []
-  let seen = 0
+  let lastCount = 0
   return {
     onProgress ({ tiles }) {
-      if (tiles < seen + every) return
-      seen = tiles
+      if (tiles < lastCount + every) return
+      lastCount = tiles
       collectGarbage()
       heap.push(process.memoryUsage().heapUsed)
     },

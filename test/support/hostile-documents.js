@@ -1,5 +1,5 @@
-// Documents of layers that mean harm, the same ones for a seed every time: a good one in which one field, or the id, is
-// what no program of ours writes. By construction none of them is valid, and `goodDocuments` all are.
+// Malicious documents of layers, the same ones for each seed: a good document with one wrong field or a wrong id. None
+// of them is valid, and all of `goodDocuments` are.
 import assert from 'node:assert/strict'
 import { random } from '../../bench/tiles.js'
 
@@ -8,15 +8,15 @@ const RUN = '20220601T000000000-abcd'
 const PLACE = '8:2:3'
 const NAME = 'abcdefghijkl'
 
-/** What makes an id of each: another time, run and name of a block. @param {number} at */
-const ownOf = at => ({
-  time: new Date(Date.parse(T) + at * 1000).toISOString().slice(0, 19) + 'Z',
-  run: `20220601T000000000-${at.toString(36).padStart(4, '0')}`,
-  name: `abcdefgh${at.toString(36).padStart(4, '0')}`
+/** The parts that make the ids of documents distinct: time, run, and name of a block. @param {number} index */
+const idPartsOf = index => ({
+  time: new Date(Date.parse(T) + index * 1000).toISOString().slice(0, 19) + 'Z',
+  run: `20220601T000000000-${index.toString(36).padStart(4, '0')}`,
+  name: `abcdefgh${index.toString(36).padStart(4, '0')}`
 })
 
 const deep = depth => {
-  let value = {}; for (let at = 0; at < depth; at++) value = at % 2 ? [value] : { a: value }; return value
+  let value = {}; for (let level = 0; level < depth; level++) value = level % 2 ? [value] : { a: value }; return value
 }
 const polluted = JSON.parse(
   '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"toString":5,"valueOf":null}'
@@ -24,10 +24,11 @@ const polluted = JSON.parse(
 const list = (length, value) => Array.from({ length }, () => value)
 
 /** Values that no field takes. */
-const odd = ['NaN', '-Infinity', '4000000000', '<script>alert(1)</script>',
+const oddValues = ['NaN', '-Infinity', '4000000000', '<script>alert(1)</script>',
   '../../../etc/passwd', '__proto__', 'constructor', '\u0000', null, true, -1, 0.5, 1e308,
   -1e308, 4e9, [], {}, [[]], [null], [{}], polluted, deep(100), [deep(80)], list(1000, 4e9), list(50, 'x'.repeat(1000))]
-const but = (...fine) => odd.filter(value => !fine.some(test => test(value)))
+/** Odd values for which no exception is true. */
+const but = (...exceptions) => oddValues.filter(value => !exceptions.some(isException => isException(value)))
 const isText = value => typeof value === 'string'
 const isFlat = value => !String(JSON.stringify(value)).includes('[{"a":[{"a":[{"a":') &&
   !String(JSON.stringify(value)).includes('{"a":[{"a":[{"a":[')
@@ -35,18 +36,18 @@ const isObject = value => typeof value === 'object' && value !== null && !Array.
 const isEmpty = value => Array.isArray(value) && !value.length
 const isCount = value => value === 4e9
 
-const zooms = [...odd, 31, 4e9]
-const times = [...odd, '2022', '2022-02-30T00:00:00Z', '2022-06-01T00:00:00.000Z', `${T}\n`, '9'.repeat(300)]
+const zooms = [...oddValues, 31, 4e9]
+const times = [...oddValues, '2022', '2022-02-30T00:00:00Z', '2022-06-01T00:00:00.000Z', `${T}\n`, '9'.repeat(300)]
 const counts = but(isCount)
-const areas = [...odd, { boxes: 5 }, { boxes: [] }, { boxes: [[1, 2, 3]] }, { boxes: [[0, 80, 10, 20]] }, {
+const areas = [...oddValues, { boxes: 5 }, { boxes: [] }, { boxes: [[1, 2, 3]] }, { boxes: [[0, 80, 10, 20]] }, {
   boxes: [[-500, 0, 500, 1]]
 }, { boxes: list(5000, [0, 0, 1, 1]) }, { boxes: [{}] }, { boxes: ['0,0,1,1'] }, { boxes: [[0, 0, 1, 1]], polygon: 5 }]
-const reaches =
-  [...odd, { min: 0 }, { min: 0, max: 4e9 }, { min: 5, max: 3 }, { min: -4e9, max: 30 }, { min: '0', max: '30' }]
+const zoomRanges =
+  [...oddValues, { min: 0 }, { min: 0, max: 4e9 }, { min: 5, max: 3 }, { min: -4e9, max: 30 }, { min: '0', max: '30' }]
 const places =
   [...but(isEmpty), ['4000000000:0:0'], ['31:0:0'], ['8:4:0'], ['8:-1:0'], ['8:0'], ['8:0:0:0'], [PLACE, 5]]
 
-/** Kind -> a good document of a layer, and what a field of it must not be. */
+/** Kind -> makes a good document of a layer; and invalid values for each field. */
 const kinds = {
   layer: {
     make: layer => ({
@@ -65,12 +66,12 @@ const kinds = {
       minzoom: [...zooms, 6],
       maxzoom: zooms,
       fillzoom: zooms,
-      bounds: [...odd, [10, 10, -10], [0, 80, 10, 20], [-500, -10, 500, 10], [0, -91, 1, 91],
+      bounds: [...oddValues, [10, 10, -10], [0, 80, 10, 20], [-500, -10, 500, 10], [0, -91, 1, 91],
         ['0', '0', '1', '1'], [null, null, null, null], [1e308, -1e308, 1e308, 1e308], list(100_000, 1)],
-      center: [...odd, [0, 0], [0, 0, 3, 4], [0, 0, 4e9], [1e308, 0, 0], ['0', '0', '0']],
-      format: [...odd, 'html', 'exe', '../../x', 'png/../../x', 'png"><script>', 'PNG', 'p'.repeat(100_000)],
+      center: [...oddValues, [0, 0], [0, 0, 3, 4], [0, 0, 4e9], [1e308, 0, 0], ['0', '0', '0']],
+      format: [...oddValues, 'html', 'exe', '../../x', 'png/../../x', 'png"><script>', 'PNG', 'p'.repeat(100_000)],
       ttl: [...but(isCount), 0, 1e300],
-      tileSize: [...odd, 0, 1, 63, 4097, 1e9, 256.5],
+      tileSize: [...oddValues, 0, 1, 63, 4097, 1e9, 256.5],
       vector_layers: [...but(isEmpty, value => JSON.stringify(value) === '[{}]'), list(100_000, {}), [5], ['x']],
       upstream: [...but(isObject), 'http://user:secret@127.0.0.1/{z}/{x}/{y}.png'],
       retention: but(isObject),
@@ -79,8 +80,8 @@ const kinds = {
         [['2020-01-01T00:00:00Z']], [['2020', '2021']], ['2020-01-01T00:00:00Z', '2021-01-01T00:00:00Z'],
         list(5000, ['2020-01-01T00:00:00Z', '2021-01-01T00:00:00Z', RUN])],
       pruned: times,
-      same: [...odd, 'bytes', 'pixels:1000', 'features\n', 'f'.repeat(5000)],
-      encoding: [...odd, 'mlt', 'Mapbox', 'mapbox\n', 'm'.repeat(5000)],
+      same: [...oddValues, 'bytes', 'pixels:1000', 'features\n', 'f'.repeat(5000)],
+      encoding: [...oddValues, 'mlt', 'Mapbox', 'mapbox\n', 'm'.repeat(5000)],
       renaming: [...but(value => isText(value) && /^[a-z0-9]+$/.test(value)),
         'layer', 'edition', 'Osm', 'a'.repeat(64), 'SELF'],
       retina: [...but(value => isText(value) && /^[a-z0-9]+$/.test(value)), 'layer', 'Osm', 'a'.repeat(64), 'SELF'],
@@ -98,14 +99,14 @@ const kinds = {
       time: [...times, undefined],
       title: [...but(isText), 'x'.repeat(200_000)],
       source: but(isText),
-      run: odd,
+      run: oddValues,
       root: [...but(isText), 'a'.repeat(5000)],
       complete: but(value => value === true),
       started: times,
       finished: times,
       ...Object.fromEntries(['tiles', 'created', 'advanced', 'backfilled',
         'unchanged', 'failed', 'gone', 'bytes', 'blocks'].map(field => [field, counts])),
-      baseline: [...odd, { runs: [RUN] }, { runs: 'all', differing: [] }, { runs: [RUN], differing: [5] },
+      baseline: [...oddValues, { runs: [RUN] }, { runs: 'all', differing: [] }, { runs: [RUN], differing: [5] },
         { runs: [RUN], differing: ['osm:31:0:0'] }, { runs: [RUN], differing: ['osm:2:4:0'] }],
       from: but(isObject)
     }
@@ -124,7 +125,7 @@ const kinds = {
       time: [...times, undefined],
       stored: times,
       digest: [...but(isText), 'x'.repeat(101)],
-      style: [...odd, undefined, { version: 7, sources: {}, layers: [] },
+      style: [...oddValues, undefined, { version: 7, sources: {}, layers: [] },
         { version: 8, sources: [], layers: [] }, { version: 8, sources: {}, layers: {} },
         { version: 8, sources: {}, layers: [5] }, { version: 8, layers: [] },
         { version: 8, sources: {}, layers: [], name: 'x'.repeat(1_100_000) }]
@@ -138,17 +139,17 @@ const kinds = {
     }),
     bad: {
       time: [...times, undefined],
-      run: [...odd, undefined],
+      run: [...oddValues, undefined],
       part: but(isCount),
       complete: but(value => value === true),
       tiles: counts,
       root: but(isText),
       area: areas,
-      zooms: reaches,
+      zooms: zoomRanges,
       blocks: [...but(value => JSON.stringify(value) === '{}'), undefined,
         { '4000000000:0:0': [NAME] }, { '31:0:0': [NAME] }, { '8:4:0': [NAME] }, { [PLACE]: 4e9 }, { [PLACE]: NAME },
         { [PLACE]: { length: 4e9 } }, { [PLACE]: [5] }, { [PLACE]: ['short'] }, { __proto__x: [NAME] }],
-      parts: [...places, [PLACE]] // beside blocks
+      parts: [...places, [PLACE]] // not allowed beside blocks
     }
   },
   removed: {
@@ -158,12 +159,12 @@ const kinds = {
       }, zooms: { min: 0, max: 8 }, tiles: [`${layer}:3:0:0`], runs: [RUN], finished: T }
     ),
     bad: {
-      run: [...odd, undefined],
+      run: [...oddValues, undefined],
       since: times,
       until: times,
       finished: times,
       area: areas,
-      zooms: reaches,
+      zooms: zoomRanges,
       tiles: [...but(isEmpty), ['osm:31:0:0'], ['osm:2:4:0'], ['osm:03:0:0'],
         ['layer:3:0:0'], ['osm:3:0:0@2022'], [`${'o'.repeat(64)}:3:0:0`]],
       runs: [...but(isEmpty), ['20220601T000000000-ABCD']]
@@ -176,7 +177,7 @@ const kinds = {
     }),
     bad: {
       parts: [...but(isEmpty, value => JSON.stringify(value) === '[{}]'), undefined, ...areas.map(area => [{ area }]),
-        ...reaches.map(reach => [{ zooms: reach }]), ...times.map(since => [{ since }])],
+        ...zoomRanges.map(zoomRange => [{ zooms: zoomRange }]), ...times.map(since => [{ since }])],
       own: but(value => value === true)
     }
   },
@@ -191,11 +192,11 @@ const kinds = {
       command: [...but(value => value === 'constructor'), undefined, 'Load', 'a'.repeat(31)],
       args: [...but(isEmpty), ['x'.repeat(1001)]],
       edition: times,
-      state: [...odd, undefined, 'interrupted'],
+      state: [...oddValues, undefined, 'interrupted'],
       started: [...times, undefined],
       seen: [...times, undefined],
       finished: times,
-      every: [...odd, 0],
+      every: [...oddValues, 0],
       unit: [...but(isText), 'x'.repeat(101)],
       done: counts,
       total: counts,
@@ -217,8 +218,8 @@ const kinds = {
       user: [...but(isText), undefined, '', 'w'.repeat(301)],
       at: [...times, undefined],
       via: [...but(isText), 'x'.repeat(301)],
-      what: [...odd, undefined, 'tile', 'layer\n'],
-      done: [...odd, undefined, 'read', 'Created'],
+      what: [...oddValues, undefined, 'tile', 'layer\n'],
+      done: [...oddValues, undefined, 'read', 'Created'],
       edition: times,
       name: [...but(isText), 'x'.repeat(301)],
       fields: [...but(isObject), { long: 'x'.repeat(17_000) }],
@@ -233,7 +234,7 @@ const kinds = {
     }),
     bad: {
       title: [...but(isText), 'x'.repeat(201)],
-      hash: [...odd, undefined, 'a1'.repeat(31), 'A1'.repeat(32)],
+      hash: [...oddValues, undefined, 'a1'.repeat(31), 'A1'.repeat(32)],
       layers: [...but(isEmpty), undefined, [], [5], ['../x'], ['layer'], ['*a*b*c*d*e'], ['!'], Array(51).fill('osm')],
       until: times,
       created: [...times, undefined],
@@ -248,41 +249,43 @@ const kinds = {
       z: 8, x: 2, y: 3, _attachments: { digests: { content_type: 'application/octet-stream', data: 'AAAAAAA=' } }
     }),
     bad: {
-      z: [...zooms, undefined, 2], x: [...odd, undefined, 4], y: [...odd, undefined, 4], later: ['x'.repeat(5000)]
+      z: [...zooms, undefined, 2], x: [...oddValues, undefined, 4], y: [...oddValues, undefined, 4],
+      later: ['x'.repeat(5000)]
     }
   }
 }
 
 /** @param {string} layer */
-export const goodDocuments = layer => Object.values(kinds).map(({ make }) => make(layer, ownOf(0)))
+export const goodDocuments = layer => Object.values(kinds).map(({ make }) => make(layer, idPartsOf(0)))
 
-/** What somebody else's `_id`, type or layer make of a document. */
-const names = ['../../x', 'Osm', 'layer', '', '__proto__', 'a'.repeat(64), 'osm:3', 'osm/..', null, 5, {}, ['osm']]
+/** Values that are no name of a layer. */
+const badNames = ['../../x', 'Osm', 'layer', '', '__proto__', 'a'.repeat(64), 'osm:3', 'osm/..', null, 5, {}, ['osm']]
 
 /**
- * Every field of every kind with every value, in an order that the seed says: `count` of them, or all.
+ * A document with each invalid value of each field of each kind, in an order that depends on the seed: `count` of them,
+ * or all.
  * @param {number} seed
- * @param {{count?: number, layer?: string, kinds?: string[]}} [options] layer: of all of them; else each has one of its
- *   own
+ * @param {{count?: number, layer?: string, kinds?: string[]}} [options] layer: of all documents; by default each has
+ *   its own
  * @returns {any[]}
  */
-export function hostileDocuments (seed, { count = Infinity, layer, kinds: wanted = Object.keys(kinds) } = {}) {
+export function hostileDocuments (seed, { count = Infinity, layer, kinds: kindNames = Object.keys(kinds) } = {}) {
   const docs = []
   const name = () => layer ?? `h${docs.length}`
-  for (const kind of wanted) {
+  for (const kind of kindNames) {
     const { bad } = kinds[kind]
-    const make = of => kinds[kind].make(of, ownOf(docs.length))
+    const make = layerName => kinds[kind].make(layerName, idPartsOf(docs.length))
     for (const [field, values] of Object.entries(bad)) {
       for (const value of values) docs.push({ ...make(name()), [field]: value === 'SELF' ? name() : value })
     }
-    for (const value of names) docs.push({ ...make(name()), layer: value })
+    for (const value of badNames) docs.push({ ...make(name()), layer: value })
     docs.push({ ...make(name()), [`f${'x'.repeat(5000)}`]: 1 })
     docs.push(
       {
         ...make(name()),
         ...Object.fromEntries(
           list(100, 0)
-            .map((_, at) => [`field${at}`,
+            .map((_, index) => [`field${index}`,
               { at: 'x'.repeat(['manifest', 'removed', 'limits', 'style'].includes(kind) ? 11_000 : 4000) }])
         )
       }
@@ -294,16 +297,16 @@ export function hostileDocuments (seed, { count = Infinity, layer, kinds: wanted
 }
 
 /**
- * Stores them as they are.
- * @param {import('../../loader/store/index.js').Store} store that validates nothing from now on
+ * Stores documents without validation.
+ * @param {import('../../loader/store/index.js').Store} store whose validation is removed
  * @param {any[]} docs
  */
 export async function plant (store, docs) {
   await store.couch.update('_design/tiles', ({ validate_doc_update: _, ...design }) => design)
   let batch = []
-  for (const [at, doc] of docs.entries()) {
+  for (const [index, doc] of docs.entries()) {
     batch.push(JSON.stringify(doc))
-    if (batch.join().length < 2e6 && at + 1 < docs.length) continue
+    if (batch.join().length < 2e6 && index + 1 < docs.length) continue
     const rows = await store.couch.request({ method: 'POST', path: '_bulk_docs', body: `{"docs":[${batch}]}` })
     assert.deepEqual(rows.filter(({ error }) => error), [])
     batch = []

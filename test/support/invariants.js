@@ -1,4 +1,4 @@
-// Looks at every document of a store and compares it with what DESIGN.md promises, and with a model of what was loaded.
+// Reads every document of a store, and checks it against the promises of DESIGN.md and against the loaded tiles.
 import assert from 'node:assert/strict'
 import { asOf, inspectTile, parseTileId } from '../../core/index.js'
 import { digestOf } from '../../loader/store/tile.js'
@@ -33,7 +33,7 @@ export async function readWholeStore (url) {
 }
 
 /**
- * Invariants 1, 2 and 7 of a store as it is. A copy of the head may stand in the past.
+ * Checks invariants 1, 2 and 7 of a store. The past may hold a copy of the head.
  * @param {string} url
  */
 export async function checkInvariants (url) {
@@ -51,7 +51,7 @@ export async function checkInvariants (url) {
 }
 
 /**
- * Every version that was loaded is what the store shows as of its time, byte for byte.
+ * Checks that the store shows every loaded version as of its time, byte for byte.
  * @param {string} url
  * @param {{layer: string, z: number, x: number, y: number, time: string, bytes?: Buffer, gone?: boolean}[]} loaded
  */
@@ -60,9 +60,9 @@ export async function checkLoaded (url, loaded) {
   for (const { layer, z, x, y, time, bytes } of loaded) {
     const id = `${layer}:${z}:${x}:${y}`
     const versions = (tiles.get(id) ?? []).sort((a, b) => a.time < b.time ? -1 : 1)
-    const shown = asOf(versions, time)
-    const same = bytes ? shown?.bytes && Buffer.compare(shown.bytes, bytes) === 0 : !shown?.bytes
-    assert.ok(same, `${id} as of ${time} is what was loaded`)
+    const shownVersion = asOf(versions, time)
+    const isSame = bytes ? shownVersion?.bytes && Buffer.compare(shownVersion.bytes, bytes) === 0 : !shownVersion?.bytes
+    assert.ok(isSame, `${id} as of ${time} is what was loaded`)
   }
   return tiles
 }

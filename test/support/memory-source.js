@@ -1,11 +1,11 @@
-// Sources of tiles: a small one in memory, for tests of loads; and what tests do with any source.
+// Sources of tiles: a small one in memory for tests of loads, and helpers that read or load any source.
 import { compareIds, load, openSource } from '../../loader/index.js'
 import { png } from './tiles.js'
 
 /**
- * @param {Record<string, number | null | Uint8Array | (() => any)>} tiles z/x/y -> seed of the image, its bytes, or
- *   what reads them; null: gone
- * @param {{diff?: boolean}} [options] diff: what is not named has not changed
+ * @param {Record<string, number | null | Uint8Array | (() => any)>} tiles z/x/y -> seed of the image, its bytes, or a
+ *   function that reads them; null: gone
+ * @param {{diff?: boolean}} [options] diff: tiles that are not named have not changed
  * @returns {any} a source
  */
 export const memorySource = (tiles, { diff = Object.values(tiles).includes(null) } = {}) => ({
@@ -31,12 +31,12 @@ function readerOf (tile) {
 
 /**
  * @param {import('../../loader/load/sources/index.js').Source} source
- * @returns {Promise<string[]>} z/x/y of its tiles, in its order
+ * @returns {Promise<string[]>} z/x/y of the tiles, in the order of the source
  */
 export async function tilesOf (source) {
-  const found = []
-  for await (const { z, x, y } of source.tiles()) found.push(`${z}/${x}/${y}`)
-  return found
+  const names = []
+  for await (const { z, x, y } of source.tiles()) names.push(`${z}/${x}/${y}`)
+  return names
 }
 
 /**
@@ -56,12 +56,12 @@ export async function loadFrom (store, name, options, opening) {
 }
 
 /**
- * Settings of sources that tests change, and which are as they were after each test.
+ * Changes settings of sources before each test, and restores them after it.
  * @param {Record<string, any>} defaults such as sourceLimits
  * @param {Record<string, any>} [changes] that hold for every test of the suite
  */
 export function useDefaults (defaults, changes = {}) {
-  const before = { ...defaults }
+  const savedDefaults = { ...defaults }
   beforeEach(() => { Object.assign(defaults, changes) })
-  afterEach(() => { Object.assign(defaults, before) })
+  afterEach(() => { Object.assign(defaults, savedDefaults) })
 }

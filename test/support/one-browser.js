@@ -1,6 +1,6 @@
-// The browsers of this process, one of each kind: every test file that needs one uses it, with contexts of its own.
-// They are started by ../viewer/browser.js: where Playwright has been loaded, Node's async hooks are on, and most tests
-// do without them.
+// The browsers of this process, one of each kind. Every test file that needs one opens its own contexts in it.
+// ../viewer/browser.js starts them. Playwright is not loaded here, since it turns on Node's async hooks and most tests
+// need no browser.
 
 const browsers = new Map()
 

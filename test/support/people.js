@@ -1,4 +1,4 @@
-// Servers with users who may do different things.
+// Servers with users who have different rights.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -6,14 +6,14 @@ import { startEmbedded } from '../../server/embedded/index.js'
 import { as, json, onEachStore, put, request } from './backends.js'
 
 /**
- * A server with users. The embedded store of other tests has none: this is another one.
+ * Starts a server with users, or adds users to CouchDB. The embedded store of other tests has no users.
  * @param {{supports: {users: boolean}, url: () => Promise<string>, database: () => Promise<string>}} backend
  * @param {Record<string, string[]>} roles by name
  */
 export async function withUsers (backend, roles) {
   const suffix = `${process.pid}_${Date.now().toString(36)}`
-  const users = Object.entries(roles).map(([name, own]) =>
-    ({ name: `${name}_${suffix}`, roles: own, type: 'user', password: `s3cret-${name}` }))
+  const users = Object.entries(roles).map(([name, userRoles]) =>
+    ({ name: `${name}_${suffix}`, roles: userRoles, type: 'user', password: `s3cret-${name}` }))
   let counter = 0
   const { close, database = backend.database } =
     await (backend.supports.users ? addUsers(backend, users) : startWithUsers(users))
@@ -22,7 +22,7 @@ export async function withUsers (backend, roles) {
     database: async () => database.call(backend, counter++),
     /** Name and password. @param {string} name */
     credentials: name => [`${name}_${suffix}`, `s3cret-${name}`],
-    /** The URL as one of them. @param {string} url @param {string} name */
+    /** The URL with the name and password of a user. @param {string} url @param {string} name */
     as: (url, name) => as(url, `${name}_${suffix}`, `s3cret-${name}`),
     close
   }
@@ -38,8 +38,8 @@ async function addUsers (backend, users) {
 
 async function startWithUsers (users) {
   const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-users-'))
-  const own = Object.fromEntries(users.map(({ name, password, roles }) => [name, { password, roles }]))
-  const embedded = await startEmbedded({ dir, admins: { admin: 'test' }, users: own })
+  const accounts = Object.fromEntries(users.map(({ name, password, roles }) => [name, { password, roles }]))
+  const embedded = await startEmbedded({ dir, admins: { admin: 'test' }, users: accounts })
   return {
     database: number => `${as(embedded.url, 'admin', 'test')}test_users_${number}`,
     async close () {
@@ -52,7 +52,7 @@ async function startWithUsers (users) {
 const PEOPLE = { writer: ['tilecouch-writer'], other: ['tilecouch-writer'], reader: [], boss: [] }
 
 /**
- * A suite for each store, with an admin, two writers, a reader, and one who may become admin of a database.
+ * A suite for each store, with an admin, two writers, a reader, and a user who may become admin of a database.
  * @param {string} title
  * @param {(start: () => Promise<{database: string, writer: string[], other: string[], reader: string[], boss: string[],
  *   close: () => Promise<void>}>) => void} body

@@ -1,13 +1,13 @@
 // Runs test files in worker processes (worker.js). A worker runs one file after the other, so that modules are loaded
-// and stores are started once; which worker gets a file is decided when one is free.
+// and stores are started once. A free worker takes the next file.
 import { fork } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const script = fileURLToPath(new URL('worker.js', import.meta.url))
-const LONGEST = 15 * 60000 // milliseconds for one file
-// bytes of a process: what files leave behind makes it slower and slower, so the next file gets another
-const MOST = 600e6
+const MAX_TIME = 15 * 60000 // milliseconds for one file
+// bytes of a process: files leave data behind that slow it down, so a larger process is replaced before the next file
+const MAX_MEMORY = 600e6
 
 /**
  * @typedef {object} FileResult
@@ -15,20 +15,20 @@ const MOST = 600e6
  * @property {number} passed
  * @property {number} failed
  * @property {number} skipped
- * @property {string[]} reasons of what was skipped
+ * @property {string[]} reasons why tests were skipped
  * @property {string} output what the file printed
  * @property {number} memory bytes of its process
  * @property {number} ms
  */
 
 /**
- * @param {string[][]} lists files; those of different lists never share a process
+ * @param {string[][]} lists files; files of different lists never share a process
  * @param {object} options
  * @param {number} options.jobs processes at a time
  * @param {NodeJS.ProcessEnv} options.env
  * @param {(result: FileResult, progress: {done: number, files: number, left: number}) => void} options.onFile left:
  *   milliseconds, estimated
- * @returns {Promise<string[]>} faults of workers that did not end well
+ * @returns {Promise<string[]>} messages about workers that failed to end
  */
 export async function runFiles (lists, { jobs, env, onFile }) {
   const files = lists.flat()
@@ -40,22 +40,22 @@ export async function runFiles (lists, { jobs, env, onFile }) {
   function report (result) {
     done++
     size += sizes.get(result.file)
-    // a file with more text has more tests: good enough to say how long it takes
+    // the size of a file is a good enough estimate of its time
     const left = (performance.now() - began) / size * ([...sizes.values()].reduce((a, b) => a + b) - size)
     onFile(result, { done, files: files.length, left })
   }
 
-  const waiting = lists.map(list => [...list])
-  await Promise.all(Array.from({ length: jobs }, async (_, at) => {
-    // each process begins with another list
-    for (const list of [...waiting.slice(at % waiting.length), ...waiting.slice(0, at % waiting.length)]) {
+  const queues = lists.map(list => [...list])
+  await Promise.all(Array.from({ length: jobs }, async (_, index) => {
+    // each process begins with a different list
+    for (const list of [...queues.slice(index % queues.length), ...queues.slice(0, index % queues.length)]) {
       let worker
       for (let file = list.shift(); file; file = list.shift()) {
         worker ??= startWorker(env)
         const result = await worker.run(file)
         report(result)
         if (worker.hasEnded()) worker = undefined
-        else if (result.memory > MOST) {
+        else if (result.memory > MAX_MEMORY) {
           faults.push(...await worker.end())
           worker = undefined
         }
@@ -80,18 +80,18 @@ function startWorker (env) {
     async run (file) {
       output = ''
       const began = performance.now()
-      const tooLong = setTimeout(() => child.kill('SIGKILL'), LONGEST)
-      const answered = new Promise(resolve => { child.once('message', resolve) })
-      child.send(file, () => {}) // to a process that has ended: said below
+      const tooLong = setTimeout(() => child.kill('SIGKILL'), MAX_TIME)
+      const answer = new Promise(resolve => { child.once('message', resolve) })
+      child.send(file, () => {}) // an error means that the process has ended, which is reported below
       const result =
-        await Promise.race([answered, ended.then(code => ({ failed: 1, fault: `its process ended with ${code}` }))])
+        await Promise.race([answer, ended.then(code => ({ failed: 1, fault: `its process ended with ${code}` }))])
       clearTimeout(tooLong)
-      await new Promise(setImmediate) // what it printed last may arrive after the message
+      await new Promise(setImmediate) // the last output may arrive after the message
       const { passed = 0, failed, skipped = 0, reasons = [], memory = 0, fault = '' } = result
       return { file, passed, failed, skipped, reasons, memory, output: output + fault, ms: performance.now() - began }
     },
 
-    /** @returns {Promise<string[]>} what it left open */
+    /** @returns {Promise<string[]>} a message if the process failed to end */
     async end () {
       output = ''
       if (child.connected) child.send('end')

@@ -1,4 +1,4 @@
-// A store with a layer whose past is known, to be pruned again and again.
+// Helpers for tests of prunes: a store with layers whose past is known, and a model of what a prune keeps.
 import assert from 'node:assert/strict'
 import { random } from '../../bench/tiles.js'
 import { addSeconds, editionId, layerRange } from '../../core/index.js'
@@ -14,11 +14,11 @@ const FIRST = '2024-01-01T06:00:00Z'
 const TILES = 6
 const MOMENTS = 14
 
-/** Times and what is loaded then; some twelve hours, some weeks apart. */
+/** A random history: times that are twelve hours to some weeks apart, and the images of each. */
 export function historyOf (seed) {
   const next = random(seed)
   const history = []
-  for (let at = 0, time = FIRST; at < MOMENTS; at++,
+  for (let index = 0, time = FIRST; index < MOMENTS; index++,
     time = addSeconds(time, 43200 * (next() < 0.5 ? 1 : Math.ceil(next() * 40)))) {
     const images =
       Array.from({ length: TILES }, () => next() < 0.5 ? undefined : next() < 0.2 ? null : 1 + Math.floor(next() * 4))
@@ -27,7 +27,7 @@ export function historyOf (seed) {
   return history
 }
 
-/** @param {string} url of a database that is not there yet */
+/** @param {string} url of a database that does not exist yet */
 export async function openStore (url) {
   const store = await Store.create(url)
   await push(store.couch, (await ownDesigns()).filter(({ _id }) => _id === '_design/versions'))
@@ -48,27 +48,27 @@ export async function fill (store, layer, history, fields = {}) {
 }
 
 /**
- * Copies what `fill` made to another layer, in one request.
+ * Copies the documents that `fill` wrote to another layer, in one request.
  * @param {Store} store @param {string} from @param {string} to @param {Record<string, any>} [fields] of the layer
  */
 export async function clone (store, from, to, fields) {
   await store.defineLayer(to, fields)
   const ranges = [layerRange(from), { startkey: editionId(from, ''), endkey: editionId(from, '~') }]
-  const found = await Promise.all(ranges.map(
+  const answers = await Promise.all(ranges.map(
     range => store.couch.request({ path: '_all_docs', qs: { ...range, include_docs: true, attachments: true } })
   ))
-  const docs = found.flatMap(({ rows }) => rows)
+  const docs = answers.flatMap(({ rows }) => rows)
     .map(({ doc: { _rev, ...doc } }) => ({ ...doc, _id: doc._id.replace(from, to), layer: to }))
   for (const { id, error } of await store.couch.bulk(docs)) assert.equal(error, undefined, id)
 }
 
-/** What stands in a layer: tile -> its versions, oldest first, and its editions. */
+/** Reads a layer: tile -> its versions, oldest first; and the times of its editions. */
 export async function contentOf (store, url, layer) {
   const tiles = await checkInvariants(url)
-  const own = [...tiles].filter(([id]) => id.startsWith(`${layer}:`))
+  const layerTiles = [...tiles].filter(([id]) => id.startsWith(`${layer}:`))
   return {
     tiles: new Map(
-      own.map(([id, versions]) => [
+      layerTiles.map(([id, versions]) => [
         id, versions.map(({ time, bytes }) => ({ time, gone: !bytes })).sort((a, b) => a.time < b.time ? -1 : 1)
       ])
     ),
@@ -76,23 +76,23 @@ export async function contentOf (store, url, layer) {
   }
 }
 
-/** What should be left of it. */
+/** The expected content of a layer after a prune. */
 export function prunedOf ({ tiles, editions }, policy, { now = NOW } = {}) {
   const kept = naiveKept(policy, [...tiles.values()].flat().map(({ time }) => time), editions, now)
-  const left = [...tiles].map(([id, versions]) => [id, naiveStay(versions, kept)])
+  const remainingTiles = [...tiles].map(([id, versions]) => [id, naiveStay(versions, kept)])
     .filter(([, versions]) => versions.length)
-  return { tiles: new Map(left), editions: editions.filter(time => kept.moments.has(time)), kept }
+  return { tiles: new Map(remainingTiles), editions: editions.filter(time => kept.moments.has(time)), kept }
 }
 
 export const plain = ({ tiles, editions }) => ({ tiles: [...tiles].sort(), editions })
 
-/** As of each kept moment every tile shows what it did. */
+/** Asserts that every tile shows the same version as before, as of each kept moment. */
 export function assertShows (before, after, moments) {
-  const at = ({ tiles }, id, moment) => { const version = (tiles.get(id) ?? [])
+  const shownTime = ({ tiles }, id, moment) => { const version = (tiles.get(id) ?? [])
     .filter(({ time }) => time <= moment).at(-1); return version?.gone ? undefined : version?.time }
   for (const moment of [...moments, '9999-01-01T00:00:00Z']) {
     for (const id of before.tiles.keys()) {
-      assert.equal(at(after, id, moment), at(before, id, moment), `${id} as of ${moment}`)
+      assert.equal(shownTime(after, id, moment), shownTime(before, id, moment), `${id} as of ${moment}`)
     }
   }
 }

@@ -1,4 +1,4 @@
-// A store with its design documents and without the viewer, on either kind of server.
+// Publishes stores without the files of the viewer, on either kind of server.
 import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
@@ -7,13 +7,13 @@ import { Store } from '../../loader/store/index.js'
 export const designFunctions = async () => (await ownDesigns()).map(({ _attachments, ...functions }) => functions)
 
 /**
- * Publishes a store without the files of the viewer: views and validation take a fifth of the time, and so does each
- * reading of the whole store.
+ * Publishes a store without the files of the viewer. Views and validation are ready in a fifth of the time, and reading
+ * the whole store is as much faster.
  * @param {Store} store
  */
 export const publishFunctions = async store => publish(store, { docs: await designFunctions() })
 
-/** The same for a new store. @param {{database: () => Promise<string>}} backend */
+/** Creates a store and publishes it as above. @param {{database: () => Promise<string>}} backend */
 export async function publishedStore (backend) {
   const url = await backend.database()
   const store = await Store.create(url)

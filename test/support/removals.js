@@ -1,20 +1,20 @@
-// What tests of removal share: a layer with a past of every kind, a model of it, a couch that dies or lets others in
-// between.
+// Helpers for tests of removals: a layer with a varied past, a model of it, and stores that die or are interrupted
+// between two requests.
 import assert from 'node:assert/strict'
 import { Store } from '../../loader/store/index.js'
 import { checkInvariants } from './invariants.js'
 import { png } from './tiles.js'
 import { publishFunctions } from './published.js'
 
-/** Writes between two at which something happens: each of them in a long run. */
+/** Tests interrupt every third write; in a long run, every write. */
 export const STEP = process.env.TILECOUCH_LONG ? 1 : 3
 
 export const T = year => `${year}-01-01T00:00:00Z`
 export const Z = 4
 
 /**
- * Images by tile and year; null: gone. A tile without a past, with one, with gaps, one that is gone, rows that go on
- * with the same digits.
+ * Images by tile and year; null: gone. The tiles have no past, a past, gaps, or are gone. Some rows begin with the same
+ * digits.
  */
 export const HISTORY = {
   '1/1': { 2020: 1 },
@@ -36,7 +36,7 @@ export function * versionsOf (history, layer = 'osm') {
   }
 }
 
-/** A published store that holds a history, edition by edition, with their documents. */
+/** Creates a published store that holds a history, with the documents of its editions. */
 export async function storeOf (url, history = HISTORY) {
   const store = await Store.create(url)
   await store.defineLayer('osm', { format: 'png' })
@@ -46,9 +46,9 @@ export async function storeOf (url, history = HISTORY) {
 }
 
 export async function fill (store, history = HISTORY) {
-  const all = [...versionsOf(history)]
-  for (const time of [...new Set(all.map(version => version.time))].sort()) {
-    const { failed } = await store.write(all.filter(version => version.time === time))
+  const versions = [...versionsOf(history)]
+  for (const time of [...new Set(versions.map(version => version.time))].sort()) {
+    const { failed } = await store.write(versions.filter(version => version.time === time))
     assert.equal(failed, 0)
     await store.putEdition('osm', time, { title: time.slice(0, 4) })
   }
@@ -71,21 +71,21 @@ export function useStage (backend, onReady) {
   after(() => stage.store.destroy())
 }
 
-/** Puts a store back to what it is now, in three requests. */
+/** Saves the documents of a store; the returned function restores them in three requests. */
 export async function keeperOf (store) {
   const { couch } = store
   const documents = async qs => (await couch.request({ path: '_all_docs', qs }))
     .rows.filter(({ id }) => !id.startsWith('_design/'))
-  const kept = (await documents({ include_docs: true, attachments: true })).map(({ doc: { _rev, ...doc } }) => doc)
+  const savedDocs = (await documents({ include_docs: true, attachments: true })).map(({ doc: { _rev, ...doc } }) => doc)
   return async () => {
-    const ended = (await documents({})).map(({ id, value: { rev } }) => ({ _id: id, _rev: rev, _deleted: true }))
-    for (const docs of [ended, kept]) {
+    const deletions = (await documents({})).map(({ id, value: { rev } }) => ({ _id: id, _rev: rev, _deleted: true }))
+    for (const docs of [deletions, savedDocs]) {
       for (const { id, error } of await couch.bulk(docs)) assert.equal(error, undefined, id)
     }
   }
 }
 
-/** What a store holds, in the form of a history; every invariant holds. */
+/** Reads a store as a history, and checks its invariants. */
 export async function historyOf (url) {
   const seeds = new Map()
   for (let seed = 0; seed < 60; seed++) seeds.set(png(seed).toString('base64'), seed)
@@ -101,57 +101,57 @@ export async function historyOf (url) {
   return history
 }
 
-/** The model: what is left of a history when versions go. @param {(tile: string, year: string) => boolean} isRemoved */
+/** The model: a history without the removed versions. @param {(tile: string, year: string) => boolean} isRemoved */
 export function without (history, isRemoved) {
-  const left = Object.entries(history)
+  const remaining = Object.entries(history)
     .map(
       ([tile, years]) => [tile, Object.fromEntries(Object.entries(years).filter(([year]) => !isRemoved(tile, year)))]
     )
-  return Object.fromEntries(left.filter(([, years]) => Object.keys(years).length))
+  return Object.fromEntries(remaining.filter(([, years]) => Object.keys(years).length))
 }
 
 const isWrite = ({ method = 'GET', path = '' }) => method !== 'GET' &&
   !/^(_bulk_get|_all_docs.*|_design\/.*)$/.test(path)
 
 /**
- * A store whose process is killed before its n-th request to write: neither that one nor any other comes through.
+ * A store that imitates a killed process: after `writes` write requests, all its requests fail.
  * @param {string} url @param {number} writes
  */
 export async function dyingStore (url, writes) {
   const store = await Store.open(url)
   const { couch } = store
   const request = couch.request.bind(couch)
-  const life = { left: writes, isDead: false }
-  couch.request = asked => {
-    if (isWrite(asked) && --life.left < 0) life.isDead = true
-    if (life.isDead) return Promise.reject(Object.assign(new Error('killed'), { code: 'KILLED' }))
-    return request(asked)
+  const state = { left: writes, isDead: false }
+  couch.request = options => {
+    if (isWrite(options) && --state.left < 0) state.isDead = true
+    if (state.isDead) return Promise.reject(Object.assign(new Error('killed'), { code: 'KILLED' }))
+    return request(options)
   }
-  return { store, life }
+  return { store, life: state }
 }
 
 /**
- * A store that lets others in right before, or right after, a request of its own.
+ * A store that calls `interrupt` right before, or right after, one of its requests.
  * @param {string} url
- * @param {(asked: any) => boolean} isMoment asked until it says so once
- * @param {() => Promise<any>} others what they do then
+ * @param {(options: any) => boolean} isMoment chooses the request; not called again after it returned true
+ * @param {() => Promise<any>} interrupt
  * @param {'before' | 'after'} [when]
  */
-export async function interruptedStore (url, isMoment, others, when = 'before') {
+export async function interruptedStore (url, isMoment, interrupt, when = 'before') {
   const store = await Store.open(url)
   const { couch } = store
   const request = couch.request.bind(couch)
   const moment = { come: false }
-  couch.request = async asked => {
-    const isNow = !moment.come && isMoment(asked)
+  couch.request = async options => {
+    const isNow = !moment.come && isMoment(options)
     if (isNow) moment.come = true
-    if (isNow && when === 'before') await others()
-    const answer = await request(asked)
-    if (isNow && when === 'after') await others()
+    if (isNow && when === 'before') await interrupt()
+    const answer = await request(options)
+    if (isNow && when === 'after') await interrupt()
     return answer
   }
   return { store, moment }
 }
 
-/** The documents of a request to write. */
+/** The documents of a bulk write. */
 export const docsOf = ({ path, body }) => path === '_bulk_docs' ? JSON.parse(body.toString()).docs : []

@@ -1,4 +1,4 @@
-// What the tests of verify share: real tiles of every kind, and a check that tells everything it found.
+// Helpers for tests of verify: valid tiles of every kind, and a check that returns all its findings.
 import { gzipSync } from 'node:zlib'
 import sharp from 'sharp'
 import { random } from '../../bench/tiles.js'
@@ -9,19 +9,19 @@ import { drawPixels } from './tiles.js'
 const palette = Uint8Array.from({ length: 768 }, (_, index) => index % 256)
 
 /**
- * A PNG of 256 x 256 pixels and some hundred bytes, told apart by a number.
+ * A PNG of 256 x 256 pixels and some hundred bytes, different for each seed.
  * @param {number} seed
  * @param {number} [side]
  */
 export const tile = (seed, side = 256) =>
-  drawPixels(Uint8Array.from({ length: side * side }, (_, at) => ((at >> 5) * (seed % 97 + 1) + seed) % 61),
+  drawPixels(Uint8Array.from({ length: side * side }, (_, index) => ((index >> 5) * (seed % 97 + 1) + seed) % 61),
     side, palette)
 
 /** @param {'png' | 'jpeg' | 'webp' | 'avif'} format @param {number} [seed] */
 export async function image (format, seed = 1, side = 256) {
   const next = random(seed)
-  // a slope with some noise on it, so that no format makes it a few bytes
-  const pixels = Buffer.from(Uint8Array.from({ length: side * side * 3 }, (_, at) => (at >> 10) + next() * 40))
+  // a slope with noise, so that no format compresses it to a few bytes
+  const pixels = Buffer.from(Uint8Array.from({ length: side * side * 3 }, (_, index) => (index >> 10) + next() * 40))
   return sharp(pixels, { raw: { width: side, height: side, channels: 3 } }).toFormat(format).toBuffer()
 }
 
@@ -40,21 +40,21 @@ export const field = (number, content) =>
 export const varintField = (number, value) => Buffer.concat([varint(number * 8), varint(value)])
 export const packed = (...values) => Buffer.concat(values.map(varint))
 
-/** The same bytes but for one. @param {Buffer} bytes @param {number} at from the end when negative */
-export function flipped (bytes, at) {
+/** A copy of the bytes with one flipped bit. @param {Buffer} bytes @param {number} index from the end when negative */
+export function flipped (bytes, index) {
   const copy = Buffer.from(bytes)
-  copy[at < 0 ? copy.length + at : at] ^= 0x10
+  copy[index < 0 ? copy.length + index : index] ^= 0x10
   return copy
 }
 
-/** A PNG whose frame is whole and whose pixels are not: its check sums hold, but the packed data does not. */
+/** A PNG whose frame is valid, but whose compressed pixels cannot be unpacked. */
 export async function undecodable (seed) {
   const png = Buffer.from(await tile(seed))
-  const at = png.indexOf('IDAT')
-  return flipped(png, at + 4 + Math.floor(png.readUInt32BE(at - 4) / 2))
+  const idat = png.indexOf('IDAT')
+  return flipped(png, idat + 4 + Math.floor(png.readUInt32BE(idat - 4) / 2))
 }
 
-/** A tile document as somebody else might write it. */
+/** A tile document as another program might write it. */
 export async function document (id, fields = {}, bytes = tile(1)) {
   const [, layer, z, x, y, past] = /^([^:]+):(\d+):(\d+):(\d+)(?:@(.*))?$/.exec(id) ?? []
   const data = bytes && (await bytes).toString('base64')
@@ -66,12 +66,12 @@ export async function document (id, fields = {}, bytes = tile(1)) {
 }
 
 /**
- * Everything that is found, beside the summary.
- * @param {Parameters<typeof check>[0]} what
+ * Runs a check, and returns its summary and all its findings.
+ * @param {Parameters<typeof check>[0]} target
  * @param {import('../../loader/check/index.js').CheckOptions} [options]
  */
-export async function findings (what, options) {
-  const found = []
-  const summary = await check(what, { ...options, onFinding: finding => found.push(finding) })
-  return { summary, found, said: found.map(({ code, where }) => `${code} ${where}`).sort() }
+export async function findings (target, options) {
+  const collected = []
+  const summary = await check(target, { ...options, onFinding: finding => collected.push(finding) })
+  return { summary, found: collected, said: collected.map(({ code, where }) => `${code} ${where}`).sort() }
 }

@@ -1,4 +1,4 @@
-// What the tests of seeding share: a store and an upstream for each test, and a layer between them.
+// Helpers for tests of seeding: a store and an upstream for each test, and the layer `map` that is seeded from it.
 import { seed as run } from '../../loader/load/seed/index.js'
 import { parseArea } from '../../core/index.js'
 import { json } from './backends.js'
@@ -7,7 +7,7 @@ import { LOOPBACK, startUpstream } from './upstream-server.js'
 
 export const TILE = 64 // pixels: small tiles are drawn and stored faster
 
-/** Impatient, so that tests of failures are short. */
+/** Limits with short delays, so that tests of failures are quick. */
 export const QUICK = { attempts: 3, silent: 6, delay: 5, giveUpAfter: 20, failures: 50, refusals: 5, grace: 2 }
 
 /** @param {{database: () => Promise<string>}} backend */
@@ -16,7 +16,7 @@ export function useSeeding (backend) {
     upstream: undefined,
 
     /**
-     * Defines the layer `map` with that upstream.
+     * Defines the layer `map` with the upstream.
      * @param {Record<string, any>} [fields]
      * @param {Record<string, any>} [settings]
      */
@@ -40,7 +40,7 @@ export function useSeeding (backend) {
       return rows.map(({ id }) => id).filter(id => !id.includes('@')).map(id => id.split(':').slice(1).join('/'))
     },
 
-    /** z/x/y of what the upstream was asked for, in that order. */
+    /** z/x/y of the requested tiles, in the order of the requests. */
     asked: () => context.upstream.asked.map(({ z, x, y }) => `${z}/${x}/${y}`),
 
     forget () { context.upstream.requests.length = 0 }
@@ -55,10 +55,10 @@ export const counts = summary => Object.fromEntries(
   ['tiles', 'fresh', 'stale', 'fetched', 'new', 'changed', 'unchanged',
     'missing', 'outside', 'failed'].filter(name => summary[name]).map(name => [name, summary[name]]))
 
-/** Every tile that was looked at is in one of these. */
+/** Whether the counts of a summary add up to its number of tiles. */
 export const adds = summary => summary.tiles === [
   'fresh', 'stale', 'new', 'changed', 'unchanged', 'missing', 'outside', 'failed'
 ].reduce((sum, name) => sum + summary[name], 0)
 
-/** Each of so many tiles of zoom 0 and on. */
+/** The number of tiles from zoom 0 to a zoom. */
 export const pyramid = zoom => (4 ** (zoom + 1) - 1) / 3

@@ -14,7 +14,7 @@ export async function startServer (handler) {
 }
 
 /**
- * A server of files that are there already, by name; the empty name is the page itself.
+ * Serves files from memory by their names; the empty name is the page itself.
  * @param {Record<string, [string, string]>} files content type and text
  * @returns {Promise<{url: string, close: () => Promise<any>}>} url: with a slash at its end
  */
@@ -27,8 +27,8 @@ export async function servePages (files) {
 }
 
 /**
- * A server for each test that gives its answers one after the other, the last again and again. An answer is a function
- * of request and response, or [status, body].
+ * A server for each test. It gives its answers one after the other and repeats the last one. An answer is a function of
+ * request and response, or [status, body].
  */
 export function useServer () {
   const fake = { url: '', requests: [], answers: [] }

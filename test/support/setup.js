@@ -1,14 +1,14 @@
-// What every process of tests begins with.
+// Settings of every process of tests: the seed of random tests, and a fetch that reads files.
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 
-// random tests are the same each time; TILECOUCH_SEED makes others of them
+// random tests are the same in each run; TILECOUCH_SEED chooses another seed
 fc.configureGlobal({ seed: +(process.env.TILECOUCH_SEED ?? 2026) })
 
-// Node's fetch reads no files. The words of the pages are fetched from beside their scripts, which in tests are files.
-const { fetch: ofNode } = globalThis
+// Node's fetch reads no files. Pages fetch their texts from beside their scripts, which are files in tests.
+const { fetch: nodeFetch } = globalThis
 
 globalThis.fetch = async (address, options) => String(address).startsWith('file:')
   ? new Response(await readFile(fileURLToPath(String(address))))
-  : ofNode(address, options)
+  : nodeFetch(address, options)

@@ -7,19 +7,19 @@ import { skip } from './tools.js'
 
 const run = (command, ...args) => spawnSync(command, args).status === 0
 
-/** For all tests of a suite. @param {number} size megabytes */
+/** A small disk for all tests of a suite. @param {number} size megabytes */
 export function useSmallDisk (size) {
   const disk = {
-    /** Where it is mounted, while a test runs. */
+    /** The mount point, while a test runs. */
     dir: undefined,
-    /** Leaves so many bytes. */
+    /** Fills the disk except for `room` bytes. */
     fill (room) {
       const { bavail, bsize } = statfsSync(disk.dir)
-      writeFileSync(hog(), Buffer.alloc(Math.max(0, bavail * bsize - Math.round(room))))
+      writeFileSync(fillerPath(), Buffer.alloc(Math.max(0, bavail * bsize - Math.round(room))))
     },
-    free: () => rmSync(hog(), { force: true })
+    free: () => rmSync(fillerPath(), { force: true })
   }
-  const hog = () => path.join(disk.dir, 'hog')
+  const fillerPath = () => path.join(disk.dir, 'hog')
   before(function () {
     const dir = mkdtempSync(path.join(tmpdir(), 'tilecouch-full-'))
     if (run('mount', '-t', 'tmpfs', '-o', `size=${size}m`, 'tmpfs', dir)) {

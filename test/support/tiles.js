@@ -1,29 +1,29 @@
-// Tiles for tests: small real PNGs, told apart by a number.
+// Tiles for tests: small valid PNGs, a different one for each seed.
 import sharp from 'sharp'
 import { noiseTile } from '../../bench/tiles.js'
 
-const made = new Map()
+const pngs = new Map()
 
 /** @param {number} seed */
 export function png (seed) {
-  if (!made.has(seed)) made.set(seed, noiseTile(seed, 300))
-  return made.get(seed)
+  if (!pngs.has(seed)) pngs.set(seed, noiseTile(seed, 300))
+  return pngs.get(seed)
 }
 
 /**
- * A picture of few colours.
- * @param {Uint8Array} pixels which colour each has, row by row @param {number} width
+ * Draws a PNG of few colours.
+ * @param {Uint8Array} pixels index of the colour of each pixel, row by row @param {number} width
  * @param {Uint8Array} palette red, green and blue of each colour
  * @param {import('sharp').PngOptions} [options]
  */
 export function drawPixels (pixels, width, palette, options) {
   const bytes = new Uint8Array(pixels.length * 3)
-  for (const [at, colour] of pixels.entries()) bytes.set(palette.subarray(colour * 3, colour * 3 + 3), at * 3)
+  for (const [index, colour] of pixels.entries()) bytes.set(palette.subarray(colour * 3, colour * 3 + 3), index * 3)
   return sharp(bytes, { raw: { width, height: pixels.length / width, channels: 3 } }).png(options).toBuffer()
 }
 
 /**
- * Files of a square of tiles of zoom 5, for `write` of a folder.
+ * Files with a square of tiles of zoom 5, for `write` of folder.js.
  * @param {string} name of their folder @param {number} [seed] of the first image
  */
 export function tileFiles (name, seed = 0) {

@@ -1,4 +1,4 @@
-// Programs some tests drive. Where one is missing its tests are skipped with a reason, except under CI.
+// Finds external programs that some tests use. If one is missing, its tests are skipped with a reason, except under CI.
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import path from 'node:path'
@@ -12,7 +12,7 @@ function find (...names) {
       accessSync(file, constants.X_OK)
       return file
     } catch {
-      // the next one
+      // try the next file
     }
   }
 }
@@ -20,7 +20,7 @@ function find (...names) {
 export const chromium = () => find(...(process.env.CHROMIUM_BIN ? [process.env.CHROMIUM_BIN] : []),
   'chromium', 'chromium-browser', 'google-chrome', 'chrome')
 
-/** GDAL's command lines. */
+/** The command line tools of GDAL. */
 export const gdal = () => find('gdal_translate')
 export const ogrinfo = () => find('ogrinfo')
 
@@ -32,7 +32,7 @@ export const owslib = () => process.env.OWSLIB_PYTHON
  */
 export const ogcSchemas = () => process.env.OGC_SCHEMAS
 
-/** A python that has the packages pmtiles and mbutil of PyPI; their commands lie beside it. */
+/** A python that has the packages pmtiles and mbutil of PyPI; their commands are in the same folder. */
 export const tilesPython = () => process.env.TILES_PYTHON
 
 /** A python that has QGIS. @type {string | null | undefined} */
@@ -40,7 +40,7 @@ let qgis
 
 export function qgisPython () {
   if (qgis === undefined) {
-    // packages of a system are for its own python, which may not be the first one
+    // system packages belong to the python of the system, which may not be the first one
     const candidates = process.env.QGIS_PYTHON ? [process.env.QGIS_PYTHON] : [find('python3'), find('/usr/bin/python3')]
     const env = { ...process.env, QT_QPA_PLATFORM: 'offscreen' }
     const has = python => python && spawnSync(python, ['-c', 'import qgis.core'], { env }).status === 0
@@ -49,7 +49,7 @@ export function qgisPython () {
   return qgis
 }
 
-/** needed: CI installs it, so that it is a failure there when it is missing. */
+/** needed: CI installs the program, so a missing one is a failure there. */
 export const tools = () => [
   { name: 'chromium', found: chromium(), needed: true },
   { name: 'nginx', found: find('nginx'), needed: true },
@@ -75,7 +75,7 @@ export const mbtilesTool = () => find(process.env.MBTILES_BIN || 'mbtiles')
  */
 export function skip (context, reason) {
   const runnable = context.test ?? context.currentTest
-  // a hook that skips takes its whole suite with it
+  // a hook that skips also skips its whole suite
   const owner = runnable.type === 'hook' ? runnable.parent : runnable
   owner.skipReason = reason
   console.log(`    skipped: ${reason}`)

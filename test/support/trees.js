@@ -1,4 +1,4 @@
-// Trees of files, and what the store says they should be.
+// Helpers for tests of trees: exports a store to trees of files, and compares them with the store.
 import assert from 'node:assert/strict'
 import { lstatSync, readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs'
 import path from 'node:path'
@@ -13,7 +13,7 @@ import { png } from './tiles.js'
 export const tile = (x, y, time, seed, layer = 'osm',
   z = 5) => ({ layer, z, x, y, time, ...(seed === null ? { gone: true } : { bytes: png(seed) }) })
 
-/** A quiet store is heard of at once. */
+/** Short intervals, so that changes of a store are noticed at once. */
 const QUICK = { heartbeat: 100, look: 50 } // milliseconds
 
 /** Writes an edition as load does. @param {any[]} tiles all of one layer and time */
@@ -30,18 +30,18 @@ export async function edition (store, tiles, { finished = true, layer = tiles[0]
  */
 export function useTrees (backend, fill = async () => {}) {
   const trees = {
-    get store () { return own.store },
-    set store (store) { own.store = store },
-    get url () { return own.url },
+    get store () { return context.store },
+    set store (store) { context.store = store },
+    get url () { return context.url },
     get folder () { return folder },
     /** @type {Promise<any> | undefined} */ following: undefined,
     stop: new AbortController(),
     /** @type {any[]} */ states: [],
     to: () => path.join(folder.dir, 'tiles'),
     file: (name, time) => path.join(treeOf(trees.to(), time), name),
-    run: options => exportTree(own.store, 'osm', trees.to(), options),
+    run: options => exportTree(context.store, 'osm', trees.to(), options),
     /** @param {import('../../loader/export/tree/index.js').TreeOptions} [options] */
-    async follow ({ limits, ...options } = {}, store = own.store) {
+    async follow ({ limits, ...options } = {}, store = context.store) {
       trees.stop = new AbortController()
       trees.states = []
       const settings = {
@@ -61,16 +61,16 @@ export function useTrees (backend, fill = async () => {}) {
       trees.following = undefined
       return summary
     },
-    /** Until everything is as the store says. */
+    /** Waits until all trees match the store. */
     async settles (options) {
       let error
-      const right = () => checkTrees(own.url, trees.to(), options).then(() => true, met => { error = met })
-      await until(right, { every: 50, timeout: 20000 }).catch(() => { throw error })
+      const isRight = () => checkTrees(context.url, trees.to(), options).then(() => true, reason => { error = reason })
+      await until(isRight, { every: 50, timeout: 20000 }).catch(() => { throw error })
     }
   }
   afterEach(() => trees.end().catch(() => {})) // before its folder and store are removed
   const folder = useFolder()
-  const own = useStore(backend, {
+  const context = useStore(backend, {
     published: 'functions',
     async fill (store) {
       await store.defineLayer('osm', { format: 'png' })
@@ -112,13 +112,12 @@ export const treeOf = (folder, time = '', layer = 'osm') => path.join(folder, ti
 export const linkOf = (folder, time, layer = 'osm') => readlinkSync(treeOf(folder, time, layer))
 
 /**
- * Every tree and link shows what the store does, byte for byte: no file more, none less, each with the time of its
- * version, and
- * one file for each version in all trees together.
+ * Checks every tree and link against the store: the same files, byte for byte, with the times of their versions. All
+ * trees share one file for each version.
  * @param {string} url of the database
  * @param {string} folder
  * @param {{layer?: string, selected?: (z: number, x: number, y: number) => boolean, moved?: boolean}} [options] moved:
- *   files may carry a time some seconds later, since another image carried the first
+ *   files may have a time some seconds later, if another image had the first
  */
 export async function checkTrees (url, folder, { layer = 'osm', selected = () => true, moved = false } = {}) {
   const stored = new Map([...await readWholeStore(url)].filter(([id]) => id.startsWith(`${layer}:`)))
@@ -133,10 +132,10 @@ export async function checkTrees (url, folder, { layer = 'osm', selected = () =>
       const version = time ? asOf(sorted, endOf(time)) : sorted.find(({ current }) => current)
       if (version?.bytes) expected.set(`${z}/${x}/${y}.${inspectTile(version.bytes).ext}`, version)
     }
-    const found = filesIn(treeOf(folder, time, layer))
-    assert.deepEqual([...found.keys()].sort(), [...expected.keys()].sort(), `files of ${layer}@${time}`)
+    const files = filesIn(treeOf(folder, time, layer))
+    assert.deepEqual([...files.keys()].sort(), [...expected.keys()].sort(), `files of ${layer}@${time}`)
     for (const [name, version] of expected) {
-      const { file, stat } = found.get(name)
+      const { file, stat } = files.get(name)
       assert.ok(readFileSync(file).equals(version.bytes), `${name} as of ${time || 'now'} is what the store has`)
       const late = (stat.mtimeMs - Date.parse(version.time)) / 1000
       if (version.time > '1902') {
@@ -151,7 +150,7 @@ export async function checkTrees (url, folder, { layer = 'osm', selected = () =>
   return { trees, links, tiles: stored.size }
 }
 
-/** Nothing is left of what was under way. */
+/** Checks that no temporary files and no lock are left. */
 export function checkTidy (folder, layer = 'osm') {
   const hidden = path.join(folder, '.tilecouch')
   for (const name of ['tmp', 'new', 'trash']) assert.deepEqual(readdirSync(path.join(hidden, layer, name)), [], name)

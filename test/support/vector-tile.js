@@ -1,4 +1,4 @@
-// Encodes vector tiles for tests, by hand, so that what is read is not what the same library wrote. One tile can be
+// Encodes vector tiles for tests by hand, so that tests do not read what the same library wrote. One tile can be
 // encoded in several ways that mean the same.
 import { gzipSync } from 'node:zlib'
 import { PbfWriter } from 'pbf'
@@ -10,12 +10,11 @@ const [MOVE_TO, LINE_TO, CLOSE_PATH] = [1, 2, 7]
  * @typedef {object} TestFeature
  * @property {number} [id]
  * @property {'Point' | 'LineString' | 'Polygon'} type
- * @property {[number, number][][]} lines of a point one line for each; of a polygon open rings
+ * @property {[number, number][][]} lines for a point one line each; for a polygon open rings
  * @property {Record<string, string | number | boolean>} [properties]
  *
- * @typedef {{extent?: number, other?: boolean}} Encoding other: the other way to write the same features: layers,
- *   points, lines,
- *   tables and fields in another order, keys and values repeated, integers in another type
+ * @typedef {{extent?: number, other?: boolean}} Encoding other: writes the same features in another way: layers,
+ *   points, lines, tables and fields in another order, keys and values repeated, integers in another type
  */
 
 /**
@@ -32,22 +31,22 @@ export function encodeTile (layers, { extent = 4096, other = false } = {}) {
   return pbf.finish()
 }
 
-/** The same, gzipped, as a store has it. */
+/** A gzipped vector tile, as a store keeps it. */
 export const packTile = (layers, encoding) => gzipSync(encodeTile(layers, encoding), { level: encoding?.other ? 1 : 9 })
 
 function writeLayer ({ name, features, extent, other }, pbf) {
   const tables = { keys: [], values: [] }
   const indexOf = (table, value) => {
-    const at = other ? -1 : table.indexOf(value)
-    return at < 0 ? table.push(value) - 1 : at
+    const index = other ? -1 : table.indexOf(value)
+    return index < 0 ? table.push(value) - 1 : index
   }
   const tagged = features.map(feature => {
     const entries = Object.entries(feature.properties ?? {})
     return { ...feature, tags: (other ? entries.reverse() : entries)
       .flatMap(([key, value]) => [indexOf(tables.keys, key), indexOf(tables.values, value)]) }
   })
-  const isPolygon = ({ type }) => type === 'Polygon' // their order has a meaning
-  const ordered = other ? [...tagged.filter(isPolygon), ...tagged.filter(one => !isPolygon(one)).reverse()] : tagged
+  const isPolygon = ({ type }) => type === 'Polygon' // the order of polygons has a meaning
+  const ordered = other ? [...tagged.filter(isPolygon), ...tagged.filter(item => !isPolygon(item)).reverse()] : tagged
   const parts = [
     () => pbf.writeVarintField(15, 2),
     () => pbf.writeStringField(1, name),
@@ -69,7 +68,7 @@ function writeFeature ({ id, type, lines, tags, other }, pbf) {
   for (const part of other ? parts.reverse() : parts) part()
 }
 
-/** Points of one command or of several, as encoders write them. */
+/** The commands of a geometry: one for all points of a line, or with `other`, one for each point. */
 function commands (type, lines, other) {
   const out = []
   let [x, y] = [0, 0]
@@ -85,9 +84,9 @@ function commands (type, lines, other) {
   }
   if (type === 'Point') command(MOVE_TO, lines.flat())
   else {
-    for (const [first, ...rest] of lines) {
+    for (const [first, ...following] of lines) {
       command(MOVE_TO, [first])
-      command(LINE_TO, rest)
+      command(LINE_TO, following)
       if (type === 'Polygon') out.push(1 << 3 | CLOSE_PATH)
     }
   }

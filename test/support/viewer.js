@@ -1,6 +1,6 @@
 /* global CSSStyleSheet, document, location -- of the page, in functions that run there */
-// What a suite of the viewer stands on, on every kind of store: a store with layers, a server before it that can be
-// made slow or dead, and pages on which nothing may go wrong that was not expected.
+// Helpers for suites of the viewer on every kind of store: a store with layers, a server in front of it that can be
+// slow or dead, and pages whose unexpected console messages fail the test.
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { Store } from '../../loader/index.js'
@@ -13,8 +13,8 @@ import { kinds } from '../viewer/stores.js'
 const REWRITE = '/_design/tiles/_rewrite/'
 
 /**
- * @param {{layers?: string[], demo?: boolean, webgl?: boolean}} options layers of the client library's gallery, beside
- *   the demo; webgl: the suite looks at vector layers
+ * @param {{layers?: string[], demo?: boolean, webgl?: boolean}} options layers: of the gallery of the client library,
+ *   besides the demo; webgl: the suite looks at vector layers
  * @param {(stage: Stage, kind: string) => void} body
  */
 export function onViewer (title, { layers = [], demo = true, webgl = false }, body) {
@@ -66,45 +66,45 @@ export class Stage {
     return page
   }
 
-  /** A page on which all in view is drawn. @param {import('playwright-core').BrowserContextOptions} [options] */
+  /** Opens a page and waits until it is drawn. @param {import('playwright-core').BrowserContextOptions} [options] */
   async open (hash, options = screens.desk) {
     const page = await this.visit(hash, options)
     await drawnTiles(page)
     return page
   }
 
-  /** A test that provokes errors says which. @param {RegExp[]} patterns */
+  /** Allows errors that a test provokes. @param {RegExp[]} patterns */
   allow (...patterns) {
     this.#allowed.push(...patterns)
   }
 
-  /** Writes more versions of a gallery's layer: step -> tiles. */
+  /** Writes more versions of a layer of the gallery: step -> tiles. */
   async write (layer, steps) {
     await this.store.write(await history(layer, steps))
   }
 
-  /** Images that were asked for as versions, once for each request. */
+  /** The requests for images of versions. */
   images () {
     return this.front.requests('tile').filter(({ path }) => path.includes('rev='))
   }
 
-  async clear (passed) {
-    if (passed === false) for (const page of this.pages.used) console.log(await stateOf(page))
-    const errors = (await this.pages.leave(passed)).filter(text => !this.#allowed.some(pattern => pattern.test(text)))
+  async clear (isPassed) {
+    if (isPassed === false) for (const page of this.pages.used) console.log(await stateOf(page))
+    const errors = (await this.pages.leave(isPassed)).filter(text => !this.#allowed.some(pattern => pattern.test(text)))
     this.#allowed = []
     this.front.reset()
-    if (passed) assert.deepEqual(errors, [], 'nothing on the console')
+    if (isPassed) assert.deepEqual(errors, [], 'nothing on the console')
   }
 }
 
-/** Runs in the page. Without a graphics card, to blur what is behind the panels costs more than to draw the rest. */
+/** Runs in the page. Without a graphics card, the blur behind the panels takes longer than all other drawing. */
 function withoutBlur () {
   const sheet = new CSSStyleSheet()
   sheet.replaceSync('* { backdrop-filter: none !important }')
   document.adoptedStyleSheets = [sheet]
 }
 
-/** How a page stands on which a test failed. */
+/** The state of a page on which a test failed. */
 async function stateOf (page) {
   const state = page.evaluate(() => ({
     address: location.hash,
@@ -120,7 +120,7 @@ async function stateOf (page) {
 }
 
 /**
- * What Chromium says of a server that is not there, or of an answer that is cut off; the second when it looks for a new
- * service worker.
+ * Messages of Chromium when a server does not answer, or when an answer is cut off; the second one when it looks for a
+ * new service worker.
  */
 export const AWAY = /net::ERR_|error occurred when fetching the script/

@@ -1,4 +1,4 @@
-// A process that runs the test files which pool.js names, one after the other, and tells how each of them ended.
+// A process of tests. It runs the files that pool.js sends, one after the other, and reports the result of each.
 import { openTimers } from './timers.cjs'
 import './setup.js'
 import { readFileSync } from 'node:fs'
@@ -9,8 +9,8 @@ import { closeBrowsers } from './one-browser.js'
 
 const { timeout, slow, 'forbid-only': forbidOnly } =
   JSON.parse(readFileSync(new URL('../../.mocharc.json', import.meta.url), 'utf8'))
-const NAMED = 20000 // milliseconds after the last test: what is still open is printed
-const ENDED = 75000 // milliseconds after which the process fails
+const REPORT_AFTER = 20000 // milliseconds after the last test until open resources are printed
+const FAIL_AFTER = 75000 // milliseconds after the last test until the process fails
 
 process.on('message', message => message === 'end' ? end() : run(message))
 
@@ -40,7 +40,7 @@ async function run (file) {
 }
 
 /**
- * Gives all tests of a suite, and what is done before and after them, more time.
+ * Gives all tests and hooks of a suite more time.
  * @param {Mocha.Suite & {getHooks?: (name: string) => Mocha.Runnable[]}} suite
  */
 function extendLimits (suite) {
@@ -50,20 +50,19 @@ function extendLimits (suite) {
 }
 
 /**
- * Closes the stores and the browser, and leaves it to Node to end the process: a server that a test forgot would keep
- * it for ever.
+ * Closes the stores and the browser. Node then ends the process, unless a test forgot to close a server.
  */
 async function end () {
   for (const backend of backends) await backend.close()
   await closeBrowsers()
   process.disconnect()
-  const name = () => {
+  const printOpenResources = () => {
     console.error(`Still open after the last test: ${process.getActiveResourcesInfo().join(', ')}`)
     for (const where of openTimers()) console.error(`  a timer that began\n    ${where}`)
   }
-  setTimeout(name, NAMED).unref()
+  setTimeout(printOpenResources, REPORT_AFTER).unref()
   setTimeout(() => {
-    name()
+    printOpenResources()
     process.exit(1)
-  }, ENDED).unref()
+  }, FAIL_AFTER).unref()
 }

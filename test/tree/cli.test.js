@@ -1,4 +1,4 @@
-// tilecouch export LAYER FOLDER --tree, as somebody types it.
+// The command `tilecouch export LAYER FOLDER --tree`, as a user types it.
 import assert from 'node:assert/strict'
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -35,9 +35,9 @@ onEachStore('tilecouch export --tree', backend => {
       / {2}3 trees: osm, osm@2022-03-01T00:00:00Z, osm@2023-06-01T00:00:00Z\n/,
       / {2}6 links: /
     ))
-    const again = await run('osm', map.to(), '--tree', '--json')
-    assert.equal(again.code, 0)
-    const { layer, written, linked, trees, links, failures } = JSON.parse(again.out)
+    const secondRun = await run('osm', map.to(), '--tree', '--json')
+    assert.equal(secondRun.code, 0)
+    const { layer, written, linked, trees, links, failures } = JSON.parse(secondRun.out)
     assert.deepEqual([layer, written, linked, trees.length, links.length, failures], ['osm', 0, 0, 3, 6, []])
     await checkTrees(map.url, map.to())
   })

@@ -1,4 +1,4 @@
-// Trees that follow the store.
+// Trees that follow a store with `export --tree --live`.
 import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
 import { TilecouchError } from '../../core/index.js'
@@ -18,7 +18,7 @@ const [T1, T2, T3, T4] =
 onEachStore('trees that follow a store', backend => {
   const map =
     useTrees(backend, store => edition(store, square({ layer: 'osm', time: T1, side: 6, seed: (x, y) => x * 6 + y })))
-  const shows = (name, seed, time) => until(() => {
+  const untilShown = (name, seed, time) => until(() => {
     const file = map.file(name, time)
     return isThere(file) && readFileSync(file).equals(png(seed))
   }, { what: `${name} of ${time ?? 'now'} to be ${seed}`, every: 5 })
@@ -27,7 +27,7 @@ onEachStore('trees that follow a store', backend => {
     await map.follow()
     const started = performance.now()
     await map.store.write([tile(1, 1, T2, 300), tile(2, 2, T2, null)])
-    await shows('5/1/1.png', 300)
+    await untilShown('5/1/1.png', 300)
     assert.ok(performance.now() - started < 2000 * TIME_FACTOR, `${performance.now() - started} ms`)
     await until(() => !isThere(map.file('5/2/2.png')))
     assert.ok(isThere(map.file('5/2/2.png', T1)))
@@ -44,7 +44,7 @@ onEachStore('trees that follow a store', backend => {
     await map.follow()
     await edition(map.store, square({ layer: 'osm', time: T2, side: 6, seed: (x, y) => y ? x * 6 + y : 100 + x }),
       { finished: false })
-    await shows('5/5/0.png', 105)
+    await untilShown('5/5/0.png', 105)
     assert.deepEqual(treesIn(map.to()).trees, ['', T1])
     await map.store.putEdition('osm', T2, { finished: T2 })
     await until(() => isThere(treeOf(map.to(), T2)), { every: 1 })
@@ -65,8 +65,8 @@ onEachStore('trees that follow a store', backend => {
     await map.settles()
     assert.deepEqual([linkOf(map.to(), '2022'), linkOf(map.to(), '2023'), linkOf(map.to(), '2024')],
       [`osm@${T1}`, `osm@${T3}`, `osm@${T4}`])
-    await shows('5/1/1.png', 201, T3)
-    await shows('5/1/1.png', 400)
+    await untilShown('5/1/1.png', 201, T3)
+    await untilShown('5/1/1.png', 400)
     const tree = statSync(map.file('5/2/2.png', T3)).ino
     assert.equal(tree, statSync(map.file('5/2/2.png')).ino)
   })
@@ -76,7 +76,7 @@ onEachStore('trees that follow a store', backend => {
     await map.follow()
     assert.deepEqual(treesIn(map.to()).links, ['2022', '2022-03', '2022-03-01', '2023', '2023-06', '2023-06-01'])
     await map.store.write([tile(1, 2, '2023-06-15T00:00:00Z', 300)])
-    await shows('5/1/2.png', 300)
+    await untilShown('5/1/2.png', 300)
     assert.deepEqual(treesIn(map.to()).links, ['2022', '2022-03', '2022-03-01', '2023-06-01'])
     await edition(map.store, [tile(1, 1, T3, 201)])
     await until(() => treesIn(map.to()).links.includes('2023'))
@@ -106,7 +106,7 @@ onEachStore('trees that follow a store', backend => {
     await edition(map.store, [tile(1, 1, T2, 200)])
     await map.store.write([tile(2, 2, T2, 201)])
     await map.follow()
-    await shows('5/2/2.png', 201)
+    await untilShown('5/2/2.png', 201)
     await until(() => treesIn(map.to()).trees.includes(T2))
     const { tiles } = await map.end()
     assert.ok(tiles <= 2 + 36, `${tiles}: changed, and once for the new tree`)
@@ -116,16 +116,16 @@ onEachStore('trees that follow a store', backend => {
   it('wait for a store that is away, and say so once', async () => {
     const front = await startFront(map.url)
     try {
-      const seen = new URL(front.url)
+      const frontUrl = new URL(front.url)
       const { username, password } = new URL(map.url)
-      const away = await Store.open(Object.assign(seen, { username, password }).href, { retries: 0 })
-      await map.follow({}, away)
-      const port = +seen.port
+      const remoteStore = await Store.open(Object.assign(frontUrl, { username, password }).href, { retries: 0 })
+      await map.follow({}, remoteStore)
+      const port = +frontUrl.port
       await front.stop()
       await until(() => map.states.at(-1).state === 'away')
       await edition(map.store, [tile(1, 1, T2, 200)])
       await front.restart(port)
-      await shows('5/1/1.png', 200)
+      await untilShown('5/1/1.png', 200)
       await until(() => map.states.at(-1).state === 'following')
       await map.settles()
       assert.deepEqual(map.states.map(({ state, error }) => error ?? state).filter(state => state !== 'comparing'),
@@ -139,20 +139,20 @@ onEachStore('trees that follow a store', backend => {
   it('repeat a comparison during which the store was unreachable', async () => {
     await exportTree(map.store, 'osm', map.to())
     await edition(map.store, [tile(1, 1, T2, 200)])
-    let breaks = 2
-    const breaking = Object.assign(Object.create(map.store), {
+    let failuresLeft = 2
+    const failingStore = Object.assign(Object.create(map.store), {
       async * listTiles (...args) {
-        let left = breaks-- > 0 ? 10 : Infinity
-        for await (const one of map.store.listTiles(...args)) {
+        let left = failuresLeft-- > 0 ? 10 : Infinity
+        for await (const entry of map.store.listTiles(...args)) {
           if (left-- === 0) throw new TilecouchError('UNREACHABLE', { url: 'x', why: 'it was killed' })
-          yield one
+          yield entry
         }
       }
     })
-    await map.follow({ zooms: { min: 0, max: 9 } }, breaking) // another selection: everything is compared
+    await map.follow({ zooms: { min: 0, max: 9 } }, failingStore) // another selection: everything is compared
     await until(() => treesIn(map.to()).trees.includes(T2))
     await map.settles()
-    assert.ok(breaks < 0)
+    assert.ok(failuresLeft < 0)
   })
 
   it('keep their files when the database is deleted, until a new database has the layer', async () => {
@@ -169,7 +169,7 @@ onEachStore('trees that follow a store', backend => {
     await map.store.defineLayer('osm', { format: 'png' })
     await edition(map.store,
       square({ layer: 'osm', time: T1, side: 6, seed: (x, y) => x === y ? undefined : 500 + x * 6 + y }))
-    await shows('5/1/2.png', 508)
+    await untilShown('5/1/2.png', 508)
     await map.settles({ moved: true })
     assert.ok(!isThere(map.file('5/1/1.png')))
   })
@@ -177,14 +177,14 @@ onEachStore('trees that follow a store', backend => {
   it('compare all files when more tiles changed than they may remember', async () => {
     await map.follow({ mostChanges: 5, limits: { gather: 300 } })
     await map.store.write(square({ layer: 'osm', time: T2, side: 6, seed: (x, y) => y ? 600 + x * 6 + y : null }))
-    await shows('5/5/5.png', 635)
+    await untilShown('5/5/5.png', 635)
     await map.settles()
     assert.ok(map.states.some(({ state }) => state === 'comparing'))
   })
 
   it('never show incomplete or older files while editions are loaded', async () => {
-    const editions = [T2, T3, T4].map((time, at) => square(
-      { layer: 'osm', time, side: 6, seed: (x, y) => (x * y + at) % 3 ? 1000 * (at + 1) + x * 6 + y : undefined }
+    const editions = [T2, T3, T4].map((time, index) => square(
+      { layer: 'osm', time, side: 6, seed: (x, y) => (x * y + index) % 3 ? 1000 * (index + 1) + x * 6 + y : undefined }
     ))
     const watcher = new Watcher(map.to())
     watcher.expect(square({ layer: 'osm', time: T1, side: 6, seed: (x, y) => x * 6 + y }))
@@ -192,7 +192,7 @@ onEachStore('trees that follow a store', backend => {
     watcher.start()
     await map.follow({ limits: { gather: 10 } })
     for (const tiles of editions) {
-      for (let at = 0; at < tiles.length; at += 5) await map.store.write(tiles.slice(at, at + 5))
+      for (let start = 0; start < tiles.length; start += 5) await map.store.write(tiles.slice(start, start + 5))
       await edition(map.store, tiles)
     }
     await map.settles()

@@ -1,5 +1,5 @@
-// Whatever is killed when: who follows, or the store. In the end the trees are what the store says, and nobody who read
-// them all the while saw anything but whole versions in their order. TILECOUCH_KILL_ROUNDS makes it a long run.
+// The follower or the store is killed at random moments. In the end the trees agree with the store. A reader that reads
+// them all the time sees only whole versions, in their order. TILECOUCH_KILL_ROUNDS makes it a long run.
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -18,7 +18,7 @@ import { publishFunctions } from '../support/published.js'
 const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 2)
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const SIDE = 12
-const time = at => `20${String(10 + at)}-01-01T00:00:00Z`
+const time = index => `20${String(10 + index)}-01-01T00:00:00Z`
 
 const kinds = { embedded: startEmbeddedProcess, CouchDB: findCouchDb() && startCouchDb }
 
@@ -41,9 +41,9 @@ for (const [kind, start] of Object.entries(kinds)) {
         await store.defineLayer('osm', { format: 'png' })
         await publishFunctions(store)
         const to = path.join(folder.dir, 'tiles')
-        const editions = Array.from({ length: ROUNDS + 1 }, (_, at) => square({
-          layer: 'osm', time: time(at), side: SIDE, seed: (x, y) => !at
-            ? x * SIDE + y : (x + y + at) % 4 ? undefined : (x + at) % 7 ? 1000 * at + x * SIDE + y : null
+        const editions = Array.from({ length: ROUNDS + 1 }, (_, index) => square({
+          layer: 'osm', time: time(index), side: SIDE, seed: (x, y) => !index
+            ? x * SIDE + y : (x + y + index) % 4 ? undefined : (x + index) % 7 ? 1000 * index + x * SIDE + y : null
         }))
         const watcher = new Watcher(to)
         for (const tiles of editions) watcher.expect(tiles)
@@ -64,7 +64,7 @@ for (const [kind, start] of Object.entries(kinds)) {
             }
             await loading
             if (tiles !== editions[1]) continue
-            // what is killed before it has shown anything has nothing to change
+            // wait until the watcher has read every tile: only then can it see later changes
             await until(() => follower.state() === 'following', { timeout: 60000, what: 'the first two editions' })
             const { reads } = watcher
             await until(() => watcher.reads > reads + 6 * SIDE * SIDE,
@@ -74,9 +74,9 @@ for (const [kind, start] of Object.entries(kinds)) {
           await until(() => {
             assert.equal(follower.child.exitCode, null, `the follower goes on: ${follower.errors()}`)
             return check()
-          }, { timeout: 60000, every: 200 }).catch(waited => { throw waited.code === 'ERR_ASSERTION' ? waited : error })
+          }, { timeout: 60000, every: 200 }).catch(reason => { throw reason.code === 'ERR_ASSERTION' ? reason : error })
           async function check () {
-            const { trees } = await checkTrees(url, to).catch(met => { error = met; return { trees: [] } })
+            const { trees } = await checkTrees(url, to).catch(reason => { error = reason; return { trees: [] } })
             return trees.length === editions.length + 1
           }
           await until(() => watcher.changed.size > 10, { what: 'somebody who sees what changed' })
@@ -93,10 +93,10 @@ for (const [kind, start] of Object.entries(kinds)) {
       }).timeout(180000)
     }
 
-    /** In pieces, so that there is something to follow. */
+    /** Loads an edition in small writes, so that the follower gets many changes. */
     async function load (store, tiles) {
       await store.putEdition('osm', tiles[0].time, { started: tiles[0].time })
-      for (let at = 0; at < tiles.length; at += 6) await store.write(tiles.slice(at, at + 6))
+      for (let offset = 0; offset < tiles.length; offset += 6) await store.write(tiles.slice(offset, offset + 6))
       await edition(store, tiles)
     }
 
@@ -105,19 +105,19 @@ for (const [kind, start] of Object.entries(kinds)) {
       return {
         child,
         errors: () => said.err,
-        /** How it goes, as it said last. */
+        /** The last state that it printed. */
         state: () => said.out.slice(0, said.out.lastIndexOf('\n') + 1).split('\n')
           .filter(Boolean).map(line => JSON.parse(line).event).findLast(event => !event.startsWith('tree')),
-        /** Resolves after so many changes of what is in the folder, or when the process follows. */
+        /** Resolves after so many changes of the folder, or when the process follows. */
         async after (changes) {
-          let seen = 0
-          let before = ''
+          let changeCount = 0
+          let previousLook = ''
           await until(() => {
             if (child.exitCode !== null) throw new Error(`the follower ended: ${said.err}`)
-            const now = look(to)
-            if (now !== before) seen++
-            before = now
-            return seen > changes || (said.out.includes('following') && seen > 2)
+            const currentLook = snapshot(to)
+            if (currentLook !== previousLook) changeCount++
+            previousLook = currentLook
+            return changeCount > changes || (said.out.includes('following') && changeCount > 2)
           }, { every: 5, timeout: 60000, what: `${changes} changes` })
         }
       }
@@ -125,8 +125,8 @@ for (const [kind, start] of Object.entries(kinds)) {
   })
 }
 
-/** A text that is another one when something was written. */
-function look (to) {
+/** Lists the folder as text, to detect changes. */
+function snapshot (to) {
   try {
     return readdirSync(path.join(to, '.tilecouch/osm/tmp')).join() + readdirSync(to)
       .join() + readdirSync(path.join(to, 'osm/5')).map(x => readdirSync(path.join(to, 'osm/5', x)).length).join()

@@ -1,4 +1,4 @@
-// After any loads, in any order, every tree is what the store says: now, for each edition and for each period.
+// After random loads, in any order, every tree agrees with the store: now, for each edition and for each period.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -35,10 +35,10 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('export') }) }
 )
 
-async function perform (store, { kind, time, tiles: some, finished, pick }) {
-  const versions = some?.map(({ x, y, seed }) => tile(x, y, time, seed))
+async function perform (store, { kind, time, tiles: stepTiles, finished, pick }) {
+  const versions = stepTiles?.map(({ x, y, seed }) => tile(x, y, time, seed))
   if (kind === 'edition') {
-    // what is taken already at this time stays: the model is what the store says in the end
+    // versions for a time that is taken fail; the trees are compared with the store, not with the steps
     await store.putEdition('osm', time, { started: time, finished: undefined })
     await store.write(versions)
     if (finished) await store.putEdition('osm', time, { finished: time })
@@ -53,7 +53,7 @@ async function perform (store, { kind, time, tiles: some, finished, pick }) {
   }
 }
 
-/** The trees that are due, and those links that no version of no edition spoils. */
+/** Checks that every finished edition has a tree, and every period a link unless a later single write is in it. */
 async function checkPlan (store, folder) {
   const editions = await store.editions('osm')
   const { trees, links } = treesIn(folder)
@@ -62,14 +62,14 @@ async function checkPlan (store, folder) {
     assert.ok(time === '' || editions.some(edition_ => edition_.time === time), `no tree for ${time}`)
   }
   for (const time of trees.filter(Boolean)) {
-    const spoilt = (await store.times('osm'))
-      .some(({ time: other }) => other > time && other.startsWith(time.slice(0, 4)) &&
-        !editions.some(one => one.time === other))
-    if (!spoilt) assert.ok(links.includes(time.slice(0, 4)), `a link for ${time.slice(0, 4)}`)
+    const isSpoilt = (await store.times('osm'))
+      .some(({ time: otherTime }) => otherTime > time && otherTime.startsWith(time.slice(0, 4)) &&
+        !editions.some(entry => entry.time === otherTime))
+    if (!isSpoilt) assert.ok(links.includes(time.slice(0, 4)), `a link for ${time.slice(0, 4)}`)
   }
 }
 
-/** What a period shows is the store's answer once every edition in it is finished. */
+/** Finishes all editions: only then does a period show the same as the store. */
 const finishAll = async store => {
   for (const { time, finished } of await store.editions('osm')) {
     if (!finished) await store.putEdition('osm', time, { finished: time })
@@ -96,13 +96,13 @@ onEachStore('trees after random loads', backend => {
             following.catch(() => {})
             await until(() => states.includes('following'))
           }
-          for (const one of steps) {
-            if (one.kind !== 'export') await perform(store, one)
+          for (const action of steps) {
+            if (action.kind !== 'export') await perform(store, action)
             else if (!follow) await exportTree(store, 'osm', dir)
           }
           await finishAll(store)
           if (!follow) await exportTree(store, 'osm', dir)
-          // where something was removed, its time is spent: another image of that time gets the next second
+          // after a removal, a new image for the same time gets the next second as its file time
           const moved = steps.some(({ kind }) => kind === 'delete' || kind === 'remove edition')
           const check = async () => {
             await checkTrees(url, dir, { moved })
@@ -110,7 +110,7 @@ onEachStore('trees after random loads', backend => {
           }
           if (follow) {
             let error
-            await until(() => check().then(() => true, met => { error = met }), { every: 100, timeout: 20000 })
+            await until(() => check().then(() => true, reason => { error = reason }), { every: 100, timeout: 20000 })
               .catch(() => { throw error })
             stop.abort()
             await following

@@ -1,4 +1,4 @@
-// nginx on trees, with the configuration that is made for them.
+// nginx serves trees with the configuration that tilecouch generates.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -69,8 +69,8 @@ onEachStore('nginx on trees', backend => {
     await nginx?.close()
     stop = following = nginx = undefined
   })
-  useStore(backend, { published: 'functions', async fill (own) {
-    store = own
+  useStore(backend, { published: 'functions', async fill (openedStore) {
+    store = openedStore
     await store.defineLayer('osm', { format: 'png' })
     await store.defineLayer('weather', { format: 'png', ttl: 20 })
     await store.defineLayer('roads', { format: 'pbf' })
@@ -110,9 +110,9 @@ onEachStore('nginx on trees', backend => {
       assert.equal(Date.parse(answer.header('last-modified') ?? ''), Date.parse(modified), address)
       assert.deepEqual(['content-type', 'access-control-allow-origin', 'x-content-type-options',
         'content-security-policy'].map(answer.header), ['image/png', '*', 'nosniff', 'sandbox'])
-      const again = await get(address,
+      const cached = await get(address,
         { headers: { 'if-modified-since': answer.header('last-modified'), 'cache-control': 'no-cache' } })
-      assert.deepEqual([again.status, again.header('cache-control')], [304, age])
+      assert.deepEqual([cached.status, cached.header('cache-control')], [304, age])
     }
     for (const address of ['/osm/5/9/9.png', '/osm/5/9/9.jpg', '/osm/5/9/9.webp']) {
       const answer = await get(address)
@@ -126,17 +126,17 @@ onEachStore('nginx on trees', backend => {
   it('sends the new bytes of a tile that was replaced at the same time', async () => {
     await start()
     const { header } = await get(`/osm@${T1}/5/1/1.png`)
-    const known =
+    const conditions =
       { 'if-none-match': header('etag'), 'if-modified-since': header('last-modified'), 'cache-control': 'no-cache' }
-    assert.equal((await get(`/osm@${T1}/5/1/1.png`, { headers: known })).status, 304)
-    const other = noiseTile(7, 900)
+    assert.equal((await get(`/osm@${T1}/5/1/1.png`, { headers: conditions })).status, 304)
+    const newBytes = noiseTile(7, 900)
     for (const id of ['osm:5:1:1', `osm:5:1:1@${T1}`]) {
       await store.couch.update(id, ({ _id, _rev }) => ({ _id, _rev, _deleted: true }))
     }
-    await store.write([{ layer: 'osm', z: 5, x: 1, y: 1, time: T1, bytes: other }])
+    await store.write([{ layer: 'osm', z: 5, x: 1, y: 1, time: T1, bytes: newBytes }])
     await exportTree(store, 'osm', to())
-    const answer = await get(`/osm@${T1}/5/1/1.png`, { headers: known })
-    assert.deepEqual([answer.status, answer.bytes.equals(other)], [200, true])
+    const answer = await get(`/osm@${T1}/5/1/1.png`, { headers: conditions })
+    assert.deepEqual([answer.status, answer.bytes.equals(newBytes)], [200, true])
     assert.equal(Date.parse(answer.header('last-modified')), Date.parse(header('last-modified')) + 1000,
       'a cache that only knows times has to be told')
   })
@@ -170,25 +170,25 @@ onEachStore('nginx on trees', backend => {
     stop = new AbortController()
     following = exportTree(store, 'osm', to(), { follow: true, signal: stop.signal, limits: { gather: 10 } })
     following.catch(() => {})
-    const known = new Map(Array.from({ length: 30 }, (_, at) => [png(1000 + at).toString('latin1'), at]))
-    known.set(png(99).toString('latin1'), -1)
-    let [shown, reads, ended] = [-1, 0, false]
+    const numbers = new Map(Array.from({ length: 30 }, (_, n) => [png(1000 + n).toString('latin1'), n]))
+    numbers.set(png(99).toString('latin1'), -1)
+    let [lastShown, reads, ended] = [-1, 0, false]
     const reading = (async () => {
       while (!ended) {
         const { status, bytes } = await get('/osm/5/1/1.png')
         assert.equal(status, 200)
-        const at = known.get(bytes.toString('latin1'))
-        assert.ok(at !== undefined && at >= shown,
-          `a version that was loaded, and none older than before: ${at} after ${shown}`)
-        shown = at
+        const number = numbers.get(bytes.toString('latin1'))
+        assert.ok(number !== undefined && number >= lastShown,
+          `a version that was loaded, and none older than before: ${number} after ${lastShown}`)
+        lastShown = number
         reads++
       }
     })()
     reading.catch(() => {})
-    for (let at = 0; at < 30; at++) {
-      await store.write([tile(1, 1, `2024-01-01T00:00:${String(at).padStart(2, '0')}Z`, 1000 + at)])
+    for (let number = 0; number < 30; number++) {
+      await store.write([tile(1, 1, `2024-01-01T00:00:${String(number).padStart(2, '0')}Z`, 1000 + number)])
     }
-    await until(() => shown === 29)
+    await until(() => lastShown === 29)
     ended = true
     await reading
     assert.ok(reads >= 10, `${reads}`)

@@ -1,5 +1,5 @@
-// What trees are made of: what is done to files, which trees and links there are to be, comparing them with a layer,
-// and following from a place that was kept.
+// The parts of tree exports: operations on files, the plan of trees and links, the comparison with a layer, and
+// following from a stored position.
 import assert from 'node:assert/strict'
 import { linkSync, mkdirSync, readFileSync, readdirSync, readlinkSync,
   rmSync, statSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
@@ -22,41 +22,41 @@ import { tile } from '../support/trees.js'
 
 describe('files of trees', () => {
   const folder = useFolder()
-  const at = name => path.join(folder.dir, name)
+  const pathOf = name => path.join(folder.dir, name)
   let files
   beforeEach(() => {
-    mkdirSync(at('tmp'))
-    files = new Files(at('tmp'), folder.dir)
+    mkdirSync(pathOf('tmp'))
+    files = new Files(pathOf('tmp'), folder.dir)
   })
   it('are not written, linked or removed through symbolic links', async () => {
     for (const [link, target] of [['osm', 'osm/3/1/1.png'], ['osm/3', 'osm/3/1/1.png'], ['osm/3/1', 'osm/3/1/1.png']]) {
-      files = new Files(at('tmp'), folder.dir)
-      const theirs = ['theirs/3/1/1.png', 'theirs/1/1.png', 'theirs/1.png']
-      folder.write({ ...Object.fromEntries(theirs.map(name => [name, 'theirs'])), 'osm@2024/3/1/1.png': '' })
-      mkdirSync(path.dirname(at(link)), { recursive: true })
-      symlinkSync(at('theirs'), at(link))
-      const refused = action => assert.rejects(action, { code: 'TARGET_UNWRITABLE', message: /it is a link/ }, link)
+      files = new Files(pathOf('tmp'), folder.dir)
+      const otherFiles = ['theirs/3/1/1.png', 'theirs/1/1.png', 'theirs/1.png']
+      folder.write({ ...Object.fromEntries(otherFiles.map(name => [name, 'theirs'])), 'osm@2024/3/1/1.png': '' })
+      mkdirSync(path.dirname(pathOf(link)), { recursive: true })
+      symlinkSync(pathOf('theirs'), pathOf(link))
+      const rejects = action => assert.rejects(action, { code: 'TARGET_UNWRITABLE', message: /it is a link/ }, link)
       const file = await files.write(Buffer.from('ours'), '2024-01-01T00:00:00Z')
-      await refused(files.move(file, at(target)))
-      await refused(files.link(file, at(target)))
-      await refused(files.remove(at(target), at('osm')))
-      for (const one of theirs) assert.equal(readFileSync(at(one), 'utf8'), 'theirs')
-      rmSync(at('osm'), { recursive: true })
+      await rejects(files.move(file, pathOf(target)))
+      await rejects(files.link(file, pathOf(target)))
+      await rejects(files.remove(pathOf(target), pathOf('osm')))
+      for (const name of otherFiles) assert.equal(readFileSync(pathOf(name), 'utf8'), 'theirs')
+      rmSync(pathOf('osm'), { recursive: true })
       unlinkSync(file)
     }
     nothingLeft()
   })
-  const nothingLeft = () => assert.deepEqual(readdirSync(at('tmp')), [])
+  const nothingLeft = () => assert.deepEqual(readdirSync(pathOf('tmp')), [])
 
   it('are written to a temporary folder and moved into place, with the time of their version', async () => {
     for (const time of ['1935-05-05T00:00:00Z', '1970-01-01T00:00:00Z', '2024-03-01T00:00:00Z',
       '2099-01-01T00:00:00Z']) {
       const file = await files.write(Buffer.from(time), time)
-      assert.equal(path.dirname(file), at('tmp'))
-      await files.move(file, at('a/5/1/1.png'))
-      assert.equal(readFileSync(at('a/5/1/1.png'), 'utf8'), time)
-      assert.equal(statSync(at('a/5/1/1.png')).mtimeMs, Date.parse(time))
-      assert.equal(statSync(at('a/5/1/1.png')).mode & 0o777, 0o644 & ~process.umask())
+      assert.equal(path.dirname(file), pathOf('tmp'))
+      await files.move(file, pathOf('a/5/1/1.png'))
+      assert.equal(readFileSync(pathOf('a/5/1/1.png'), 'utf8'), time)
+      assert.equal(statSync(pathOf('a/5/1/1.png')).mtimeMs, Date.parse(time))
+      assert.equal(statSync(pathOf('a/5/1/1.png')).mode & 0o777, 0o644 & ~process.umask())
     }
     nothingLeft()
   })
@@ -64,53 +64,53 @@ describe('files of trees', () => {
   it('are linked to a new place, over another file, where they are linked already, and over a link', async () => {
     folder.write({ 'a/1.png': 'one', 'b/1.png': 'two' })
     for (const target of ['c/5/1/1.png', 'b/1.png', 'b/1.png', 'a/1.png']) {
-      assert.equal(await files.link(at('a/1.png'), at(target)), true)
-      assert.equal(statSync(at(target)).ino, statSync(at('a/1.png')).ino)
+      assert.equal(await files.link(pathOf('a/1.png'), pathOf(target)), true)
+      assert.equal(statSync(pathOf(target)).ino, statSync(pathOf('a/1.png')).ino)
     }
     nothingLeft()
     for (const to of ['one', 'two', 'two']) {
-      await files.symlink(to, at('link'))
-      assert.equal(readlinkSync(at('link')), to)
+      await files.symlink(to, pathOf('link'))
+      assert.equal(readlinkSync(pathOf('link')), to)
     }
     nothingLeft()
   })
 
   it('are copied, with their time, when a file has too many links', async () => {
     folder.write({ 'a/1.png': 'one' })
-    utimesSync(at('a/1.png'), new Date('2024-03-01T00:00:00Z'), new Date('2024-03-01T00:00:00Z'))
-    mkdirSync(at('many'))
+    utimesSync(pathOf('a/1.png'), new Date('2024-03-01T00:00:00Z'), new Date('2024-03-01T00:00:00Z'))
+    mkdirSync(pathOf('many'))
     let links = 1
     try {
-      for (; links < 70000; links++) linkSync(at('a/1.png'), at(`many/${links}`))
+      for (; links < 70000; links++) linkSync(pathOf('a/1.png'), pathOf(`many/${links}`))
     } catch (error) {
       assert.equal(error.code, 'EMLINK')
     }
-    if (links === 70000) return // a file system that has no such limit
-    assert.equal(await files.link(at('a/1.png'), at('b/1.png')), false)
-    assert.equal(readFileSync(at('b/1.png'), 'utf8'), 'one')
-    assert.equal(statSync(at('b/1.png')).mtimeMs, Date.parse('2024-03-01T00:00:00Z'))
+    if (links === 70000) return // this file system has no such limit
+    assert.equal(await files.link(pathOf('a/1.png'), pathOf('b/1.png')), false)
+    assert.equal(readFileSync(pathOf('b/1.png'), 'utf8'), 'one')
+    assert.equal(statSync(pathOf('b/1.png')).mtimeMs, Date.parse('2024-03-01T00:00:00Z'))
     nothingLeft()
   }).timeout(60000)
 
   it('are removed together with the folders that become empty', async () => {
     folder.write({ 'a/5/1/1.png': '', 'a/5/2/1.png': '', 'a/5/2/note': '' })
-    await files.remove(at('a/5/1/1.png'), at('a'))
-    await files.remove(at('a/5/2/1.png'), at('a'))
-    await files.remove(at('a/5/2/1.png'), at('a'))
-    assert.deepEqual(readdirSync(at('a/5')), ['2'])
-    await files.remove(at('a/5/2/note'), at('a'))
-    assert.deepEqual(readdirSync(at('a')), [])
-    await prune(at('a'), at('a'))
-    assert.deepEqual(readdirSync(at('a')), [])
+    await files.remove(pathOf('a/5/1/1.png'), pathOf('a'))
+    await files.remove(pathOf('a/5/2/1.png'), pathOf('a'))
+    await files.remove(pathOf('a/5/2/1.png'), pathOf('a'))
+    assert.deepEqual(readdirSync(pathOf('a/5')), ['2'])
+    await files.remove(pathOf('a/5/2/note'), pathOf('a'))
+    assert.deepEqual(readdirSync(pathOf('a')), [])
+    await prune(pathOf('a'), pathOf('a'))
+    assert.deepEqual(readdirSync(pathOf('a')), [])
   })
 
   it('arrive in a folder that is emptied at the same time', async () => {
     for (let round = 0; round < 50; round++) {
       const file = await files.write(Buffer.from('x'), '2024-03-01T00:00:00Z')
       folder.write({ 'a/5/1/0.png': '' })
-      await Promise.all([files.move(file, at('a/5/1/1.png')), files.remove(at('a/5/1/0.png'), at('a'))])
-      assert.deepEqual(readdirSync(at('a/5/1')), ['1.png'])
-      await files.remove(at('a/5/1/1.png'), at('a'))
+      await Promise.all([files.move(file, pathOf('a/5/1/1.png')), files.remove(pathOf('a/5/1/0.png'), pathOf('a'))])
+      assert.deepEqual(readdirSync(pathOf('a/5/1')), ['1.png'])
+      await files.remove(pathOf('a/5/1/1.png'), pathOf('a'))
     }
   })
 })
@@ -142,10 +142,10 @@ describe('the state of trees', () => {
 
   it('is read as it was written, ignored when it is damaged, and distinguishes selections', async () => {
     const file = path.join(folder.dir, 'osm.json')
-    const kept = { place: { since: '5-x', identity: '1' }, whole: true, selection: 'all', store: '', boot: 'b' }
+    const state = { place: { since: '5-x', identity: '1' }, whole: true, selection: 'all', store: '', boot: 'b' }
     assert.equal(await readState(file), undefined)
-    await writeState(file, kept, folder.dir)
-    assert.deepEqual(await readState(file), kept)
+    await writeState(file, state, folder.dir)
+    assert.deepEqual(await readState(file), state)
     for (const text of ['', '{', 'null', '{}', '{"place":null}', '[]', '{"place":{"since":"1"}}']) {
       writeFileSync(file, text)
       assert.equal(await readState(file), undefined, text)
@@ -153,7 +153,7 @@ describe('the state of trees', () => {
     const triangle =
       east => parseArea({ polygon: { type: 'Polygon', coordinates: [[[0, 0], [east, 0], [0, 10], [0, 0]]] } })
     const texts = [{}, { zooms: { min: 0, max: 5 } }, { area: triangle(10) }, { area: triangle(11) },
-      { area: parseArea({ bbox: '0,0,10,10' }) }].map(what => selectionOf({ ...what, editions: true }))
+      { area: parseArea({ bbox: '0,0,10,10' }) }].map(selection => selectionOf({ ...selection, editions: true }))
     assert.equal(new Set(texts).size, texts.length)
     assert.equal(selectionOf({ area: triangle(10), editions: true }), texts[2])
   })
@@ -188,9 +188,9 @@ describe('the state of trees', () => {
 describe('comparing trees with a layer', () => {
   const folder = useFolder()
 
-  /** @param {string[]} places of the store, z/x/y in the order of ids */
+  /** @param {string[]} places tiles of the store, z/x/y in the order of ids */
   function scan (places) {
-    const told = { settled: [], removed: [], closed: false }
+    const log = { settled: [], removed: [], closed: false }
     const store = {
       async * listTiles () {
         try {
@@ -199,22 +199,22 @@ describe('comparing trees with a layer', () => {
             yield { id: `osm:${z}:${x}:${y}`, z, x, y, versions: [] }
           }
         } finally {
-          told.closed = true
+          log.closed = true
         }
       }
     }
     const tree = { root: folder.dir, complete: true }
     const settler = {
       async update (tiles, trees, { names }) {
-        for (const one of tiles) {
-          const files = (await names(tree, one)).map(file => path.relative(folder.dir, file))
-          told.settled.push(`${one.id} ${files}`.trim())
+        for (const entry of tiles) {
+          const files = (await names(tree, entry)).map(file => path.relative(folder.dir, file))
+          log.settled.push(`${entry.id} ${files}`.trim())
         }
         return []
       },
-      removeUnknown: async file => told.removed.push(path.relative(folder.dir, file))
+      removeUnknown: async file => log.removed.push(path.relative(folder.dir, file))
     }
-    return { told, scan: new Comparison(store, 'osm', settler, { trees: () => [tree], check: () => true }) }
+    return { told: log, scan: new Comparison(store, 'osm', settler, { trees: () => [tree], check: () => true }) }
   }
 
   it('finds the files of each tile with any extension, and removes files without a tile', async () => {
@@ -222,79 +222,80 @@ describe('comparing trees with a layer', () => {
       '5/1/1.png': '', '5/1/1.jpg': '', '5/1/10.png': '', '5/2/1.png': '',
       '5/30/1.png': '', '3/0/0.png': '', '5/1/note': '', 'x/1/1.png': ''
     })
-    const { scan: one, told } = scan(['12/0/0', '5/1/1', '5/1/2', '5/2/1', '7/1/1'])
-    assert.deepEqual(await one.step(), { done: true, again: [] })
-    assert.deepEqual(told.settled,
+    const { scan: comparison, told: log } = scan(['12/0/0', '5/1/1', '5/1/2', '5/2/1', '7/1/1'])
+    assert.deepEqual(await comparison.step(), { done: true, again: [] })
+    assert.deepEqual(log.settled,
       ['osm:12:0:0', 'osm:5:1:1 5/1/1.jpg,5/1/1.png', 'osm:5:1:2', 'osm:5:2:1 5/2/1.png', 'osm:7:1:1'])
-    assert.deepEqual(told.removed.sort(), ['3/0/0.png', '5/1/10.png', '5/30/1.png'])
+    assert.deepEqual(log.removed.sort(), ['3/0/0.png', '5/1/10.png', '5/30/1.png'])
   })
 
   it('skips tiles that were written since it began', async () => {
     folder.write({ '5/1/1.png': '', '5/1/3.png': '', '5/9/9.png': '', '8/1/1.png': '' })
-    const { scan: one, told } = scan(['5/1/1', '5/1/2'])
-    for (const place of ['5:1:1', '5:1:3', '5:9:9', '8:1:1']) one.touched.add(`osm:${place}`)
-    await one.step()
-    assert.deepEqual([told.settled, told.removed], [['osm:5:1:2'], []])
+    const { scan: comparison, told: log } = scan(['5/1/1', '5/1/2'])
+    for (const place of ['5:1:1', '5:1:3', '5:9:9', '8:1:1']) comparison.touched.add(`osm:${place}`)
+    await comparison.step()
+    assert.deepEqual([log.settled, log.removed], [['osm:5:1:2'], []])
   })
 
   it('continues in a column that is longer than a step, and can be closed', async () => {
     folder.write({ '14/1/5.png': '', [`14/1/${CHUNK + 5}.png`]: '', '14/1/9999.png': '' })
     const rows = Array.from({ length: CHUNK + 10 }, (_, y) => `${y}`).sort().map(y => `14/1/${y}`)
-    const { scan: one, told } = scan(rows)
-    assert.deepEqual([await one.step(), told.settled.length, told.removed], [{ done: false, again: [] }, CHUNK, []])
-    assert.deepEqual([await one.step(), told.settled.length, told.removed],
+    const { scan: comparison, told: log } = scan(rows)
+    assert.deepEqual([await comparison.step(), log.settled.length, log.removed],
+      [{ done: false, again: [] }, CHUNK, []])
+    assert.deepEqual([await comparison.step(), log.settled.length, log.removed],
       [{ done: true, again: [] }, CHUNK + 10, ['14/1/9999.png']])
-    const { scan: other, told: less } = scan(rows)
-    await other.step()
-    await other.close()
-    assert.ok(less.closed)
+    const { scan: otherComparison, told: otherLog } = scan(rows)
+    await otherComparison.step()
+    await otherComparison.close()
+    assert.ok(otherLog.closed)
   })
 })
 
 const T = '2022-03-01T00:00:00Z'
 
 onEachStore('a position in the change feed', backend => {
-  let store, follower, told
-  const follow = async place => {
-    told = { ids: [], resets: [] }
+  let store, follower, events
+  const follow = async position => {
+    events = { ids: [], resets: [] }
     follower = new Follower(store, {
-      position: place, onChange: ({ id }) => told.ids.push(id), onReset: () => told.resets.push(follower.isAnchored)
+      position, onChange: ({ id }) => events.ids.push(id), onReset: () => events.resets.push(follower.isAnchored)
     })
     await follower.start()
     await until(() => follower.state.up)
   }
-  const hears = id => until(() => told.ids.includes(id))
-  const now = async () => feedPosition(await store.info())
+  const untilHeard = id => until(() => events.ids.includes(id))
+  const currentPosition = async () => feedPosition(await store.info())
 
   afterEach(() => follower?.close())
-  useStore(backend, { fill: own => { store = own; return store.write([tile(1, 1, T, 1)]) } })
+  useStore(backend, { fill: openedStore => { store = openedStore; return store.write([tile(1, 1, T, 1)]) } })
 
   it('is continued with the changes since then only, without a reset', async () => {
-    const place = await now()
+    const position = await currentPosition()
     await store.write([tile(2, 2, T, 2)])
-    await follow(place)
-    await hears('osm:5:2:2')
-    assert.deepEqual([told.ids, told.resets], [['osm:5:2:2'], []])
-    const later = follower.position
-    assert.ok(canContinue(place, later) && !canContinue(later, place))
+    await follow(position)
+    await untilHeard('osm:5:2:2')
+    assert.deepEqual([events.ids, events.resets], [['osm:5:2:2'], []])
+    const laterPosition = follower.position
+    assert.ok(canContinue(position, laterPosition) && !canContinue(laterPosition, position))
     await follower.close()
     await store.write([tile(3, 3, T, 3)])
-    await follow(later)
-    await hears('osm:5:3:3')
-    assert.deepEqual(told.ids, ['osm:5:3:3'])
+    await follow(laterPosition)
+    await untilHeard('osm:5:3:3')
+    assert.deepEqual(events.ids, ['osm:5:3:3'])
   })
 
   it('leads to a reset if it is of another database or ahead, and can be used without following', async () => {
-    const place = await now()
-    for (const bad of [{ ...place, identity: 'another' }, { ...place, since: '999999999-x' }]) {
-      await follow(bad)
-      assert.deepEqual(told.resets, [false, true])
-      assert.equal(follower.position.identity, place.identity)
+    const position = await currentPosition()
+    for (const badPosition of [{ ...position, identity: 'another' }, { ...position, since: '999999999-x' }]) {
+      await follow(badPosition)
+      assert.deepEqual(events.resets, [false, true])
+      assert.equal(follower.position.identity, position.identity)
       await follower.close()
     }
     await store.write([tile(2, 2, T, 2), tile(3, 3, T, 3)])
     const ids = []
-    const since = await readChanges(store.couch, place.since, { onChange: id => ids.push(id) })
+    const since = await readChanges(store.couch, position.since, { onChange: id => ids.push(id) })
     assert.deepEqual(ids.sort(), ['osm:5:2:2', 'osm:5:3:3'])
     await readChanges(store.couch, since, { onChange: id => ids.push(id) })
     assert.equal(ids.length, 2)

@@ -1,4 +1,4 @@
-// A layer and its editions as files, written once.
+// Trees that are exported once, and again: their files, hard links and symbolic links.
 import assert from 'node:assert/strict'
 import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -16,7 +16,7 @@ import { publishFunctions } from '../support/published.js'
 
 const [T1, T2, T3] = ['2022-03-01T00:00:00Z', '2023-06-01T00:00:00Z', '2023-09-01T00:00:00Z']
 
-/** As if a run had kept something else of its trees. */
+/** Changes fields of the state that a run stored. */
 function changeState (map, fields) {
   const file = path.join(map.to(), '.tilecouch/osm.json')
   writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), ...fields }))
@@ -63,24 +63,24 @@ onEachStore('exporting trees', backend => {
   it('writes nothing when nothing changed, also when it compares all tiles', async () => {
     await threeEditions()
     await map.run()
-    const before = [...filesIn(map.to())].map(([name, { stat }]) => [name, stat.ino])
-    const again = await map.run()
-    assert.deepEqual([again.tiles, again.written, again.linked, again.removed], [0, 0, 0, 0])
-    // a failure of the power may have lost anything: everything is looked at, and what is right is left alone
+    const inodesBefore = [...filesIn(map.to())].map(([name, { stat }]) => [name, stat.ino])
+    const secondRun = await map.run()
+    assert.deepEqual([secondRun.tiles, secondRun.written, secondRun.linked, secondRun.removed], [0, 0, 0, 0])
+    // after a restart of the machine all files are compared, and correct files stay untouched
     changeState(map, { boot: 'another' })
     const compared = await map.run()
     assert.deepEqual([compared.tiles, compared.written, compared.linked, compared.removed], [100, 0, 0, 0])
     const names = new Map([...filesIn(map.to())].map(([name, { stat }]) => [name, stat.ino]))
-    for (const [name, ino] of before) if (name.endsWith('.png')) assert.equal(names.get(name), ino, name)
+    for (const [name, ino] of inodesBefore) if (name.endsWith('.png')) assert.equal(names.get(name), ino, name)
   })
 
   it('repairs truncated, outdated, missing and superfluous files when it compares', async () => {
     await threeEditions()
     await map.run()
-    const at = (time, name) => path.join(treeOf(map.to(), time), name)
-    writeFileSync(at('', '5/1/1.png'), 'cut off')
-    rmSync(at(T2, '5/1/2.png'))
-    utimesSync(at(T1, '5/1/4.png'), new Date(), new Date())
+    const pathIn = (time, name) => path.join(treeOf(map.to(), time), name)
+    writeFileSync(pathIn('', '5/1/1.png'), 'cut off')
+    rmSync(pathIn(T2, '5/1/2.png'))
+    utimesSync(pathIn(T1, '5/1/4.png'), new Date(), new Date())
     folder.write(
       {
         'tiles/osm/5/1/31.png': png(1), 'tiles/osm/5/31/1.png': png(1),
@@ -89,19 +89,19 @@ onEachStore('exporting trees', backend => {
     )
     changeState(map, { whole: false })
     await map.run()
-    assert.ok(isThere(at('', 'README')), 'what is no tile is left alone')
-    rmSync(at('', 'README'))
+    assert.ok(isThere(pathIn('', 'README')), 'what is no tile is left alone')
+    rmSync(pathIn('', 'README'))
     await checkTrees(map.url, map.to())
-    assert.ok(!isThere(at('', '7')), 'no empty folder is left')
+    assert.ok(!isThere(pathIn('', '7')), 'no empty folder is left')
   })
 
   it('supports times before 1970, and times that file systems cannot store', async () => {
     const times = ['1066-10-14T00:00:00Z', '1850-01-01T00:00:00Z', '1935-01-01T00:00:00Z', '2500-01-01T00:00:00Z']
-    for (const [at, time] of times.entries()) await edition(map.store, [tile(1, 1, time, at), tile(2, at, time, at)])
+    for (const [n, time] of times.entries()) await edition(map.store, [tile(1, 1, time, n), tile(2, n, time, n)])
     for (let round = 0; round < 2; round++) {
       await map.run()
       const shown = times.map(time => readFileSync(path.join(treeOf(map.to(), time), '5/1/1.png')))
-      assert.deepEqual(shown, times.map((time, at) => png(at)))
+      assert.deepEqual(shown, times.map((time, index) => png(index)))
       assert.equal(statSync(path.join(treeOf(map.to(), times[2]), '5/1/1.png')).mtimeMs, Date.parse(times[2]))
       rmSync(path.join(map.to(), '.tilecouch/osm.json'))
       await map.run({ force: true })
@@ -211,8 +211,8 @@ onEachStore('exporting trees', backend => {
 
 const SIDE = 4
 
-const tiles = (time, seed) => Array.from({ length: SIDE * SIDE }, (_, at) => (
-  { layer: 'osm', z: 5, x: at % SIDE, y: Math.floor(at / SIDE), time, bytes: noiseTile(seed + at, 1000) }))
+const tiles = (time, seed) => Array.from({ length: SIDE * SIDE }, (_, index) => (
+  { layer: 'osm', z: 5, x: index % SIDE, y: Math.floor(index / SIDE), time, bytes: noiseTile(seed + index, 1000) }))
 
 onEachStore('trees of an edition that is corrected', backend => {
   const map = useTrees(backend, async store => {
@@ -220,25 +220,26 @@ onEachStore('trees of an edition that is corrected', backend => {
     await edition(store, tiles(T2, 100))
   })
   const file = time => map.file('5/1/1.png', time)
-  const shows = (seed, time) => isThere(file(time)) && readFileSync(file(time)).equals(noiseTile(seed + SIDE + 1, 1000))
+  const isShown = (seed, time) =>
+    isThere(file(time)) && readFileSync(file(time)).equals(noiseTile(seed + SIDE + 1, 1000))
 
-  for (const [time, where] of [[T1, 'the past'], [T2, 'the present']]) {
-    for (const between of [false, true]) {
-      it(`show the correction in ${where}, ${between ? 'with' : 'without'} a run in between`, async () => {
-        const shown = time === T2 ? [T2, undefined] : [T1]
+  for (const [time, when] of [[T1, 'the past'], [T2, 'the present']]) {
+    for (const isRunBetween of [false, true]) {
+      it(`show the correction in ${when}, ${isRunBetween ? 'with' : 'without'} a run in between`, async () => {
+        const shownTrees = time === T2 ? [T2, undefined] : [T1]
         await map.run()
-        const before = shown.map(tree => statSync(file(tree)).mtimeMs)
+        const mtimes = shownTrees.map(tree => statSync(file(tree)).mtimeMs)
         for (const seed of [200, 300]) {
           await removeEdition(map.store, 'osm', time)
-          if (between) await map.run()
+          if (isRunBetween) await map.run()
           await edition(map.store, tiles(time, seed))
           await map.run()
           await checkTrees(map.url, map.to(), { moved: true })
-          for (const [at, tree] of shown.entries()) {
-            assert.ok(shows(seed, tree))
+          for (const [index, tree] of shownTrees.entries()) {
+            assert.ok(isShown(seed, tree))
             const { mtimeMs } = statSync(file(tree))
-            assert.ok(mtimeMs > before[at] && mtimeMs < before[at] + 5000, `${mtimeMs} after ${before[at]}`)
-            before[at] = mtimeMs
+            assert.ok(mtimeMs > mtimes[index] && mtimeMs < mtimes[index] + 5000, `${mtimeMs} after ${mtimes[index]}`)
+            mtimes[index] = mtimeMs
           }
         }
         const { written, linked, removed } = await map.run()
@@ -250,12 +251,12 @@ onEachStore('trees of an edition that is corrected', backend => {
 
   it('show the correction while they follow', async () => {
     await map.follow()
-    const before = statSync(file(T1)).mtimeMs
+    const mtimeBefore = statSync(file(T1)).mtimeMs
     await removeEdition(map.store, 'osm', T1)
     await edition(map.store, tiles(T1, 200))
-    await until(() => shows(200, T1), { what: 'the correction', timeout: 20000 })
+    await until(() => isShown(200, T1), { what: 'the correction', timeout: 20000 })
     await map.settles({ moved: true })
-    assert.ok(statSync(file(T1)).mtimeMs > before)
+    assert.ok(statSync(file(T1)).mtimeMs > mtimeBefore)
   })
 
   it('show the correction when all files are compared', async () => {
@@ -265,6 +266,6 @@ onEachStore('trees of an edition that is corrected', backend => {
     changeState(map, { boot: 'another' })
     await map.run()
     await checkTrees(map.url, map.to(), { moved: true })
-    assert.ok(shows(200, T1))
+    assert.ok(isShown(200, T1))
   })
 })

@@ -1,5 +1,5 @@
-// Somebody who reads the files of a tree all the while, as a web server does: each is always exactly one of the
-// versions that were ever loaded of its tile, and an address never shows an older one than it did before.
+// Reads the files of trees all the time, as a web server does. Each file must be exactly one of the loaded versions of
+// its tile, and must never become older. The tests of following trees use it.
 import assert from 'node:assert/strict'
 import { open, readdir } from 'node:fs/promises'
 import path from 'node:path'
@@ -10,7 +10,7 @@ export class Watcher {
   /** Addresses seen with more than one version. */
   changed = new Set()
   #versions = new Map()
-  #shown = new Map()
+  #lastTimes = new Map()
   #stopped = false
   #running
 
@@ -21,7 +21,7 @@ export class Watcher {
   }
 
   /**
-   * To be told before it is loaded.
+   * Adds versions that may be seen from now on. Call it before they are loaded.
    * @param {{z: number, x: number, y: number, time: string, bytes?: Buffer}[]} versions
    */
   expect (versions) {
@@ -39,7 +39,7 @@ export class Watcher {
     return this
   }
 
-  /** Throws what it has seen wrong. */
+  /** Stops reading. Throws the first wrong file. */
   async stop () {
     this.#stopped = true
     await this.#running
@@ -52,14 +52,14 @@ export class Watcher {
       for (const name of names) {
         for (const key of this.#versions.keys()) {
           if (this.#stopped) return
-          await this.#look(name, key)
+          await this.#check(name, key)
         }
       }
       await breathe()
     }
   }
 
-  async #look (name, key) {
+  async #check (name, key) {
     let handle
     try {
       handle = await open(path.join(this.folder, name, `${key}.png`))
@@ -74,10 +74,10 @@ export class Watcher {
       const time = this.#versions.get(key).get(bytes.toString('latin1'))
       assert.ok(time, `${address} is a version that was loaded, whole (${bytes.length} bytes)`)
       assert.equal(mtimeMs, Date.parse(time), `${address} carries its time`)
-      const before = this.#shown.get(address)
-      assert.ok(before === undefined || before <= time, `${address} went back from ${before} to ${time}`)
-      if (before !== undefined && before !== time) this.changed.add(address)
-      this.#shown.set(address, time)
+      const previous = this.#lastTimes.get(address)
+      assert.ok(previous === undefined || previous <= time, `${address} went back from ${previous} to ${time}`)
+      if (previous !== undefined && previous !== time) this.changed.add(address)
+      this.#lastTimes.set(address, time)
       this.reads++
     } finally {
       await handle.close()

@@ -1,4 +1,4 @@
-// What pages of tests with the client library consist of, by name: content type and text.
+// The files of test pages with the client library, by name: content type and text.
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -15,7 +15,7 @@ const HTML_WITH_POUCH = HTML.replace('<script src="tilecouch.js">', '<script src
 const HTML_OF_MIRRORS = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Mirrors</title><link rel="icon" ' +
   'href="data:,"><script src="/page.js"></script></html>'
 
-/** Serves the files of the page without a net. */
+/** A service worker that serves the files of the page without a network. */
 const WORKER = `const FILES = ['./', 'leaflet.js', 'leaflet.css', 'pouchdb.js', 'tilecouch.js', 'tilecouch.css']
 const own = new Set(FILES.map(file => new URL(file, location.href).href))
 const store = () => caches.open('page').then(cache => cache.addAll(FILES))
@@ -23,10 +23,10 @@ addEventListener('install', event => event.waitUntil(store().then(() => skipWait
 addEventListener('activate', event => event.waitUntil(clients.claim()))
 addEventListener('fetch', event => { if (own.has(event.request.url)) event.respondWith(caches.match(event.request)) })`
 
-/** What a page has besides for other grids: proj4js and Proj4Leaflet, before tilecouch. */
+/** Scripts that a page for other grids loads before tilecouch: proj4js and Proj4Leaflet. */
 const PROJECTIONS = { 'proj4.js': 'proj4/dist/proj4.js', 'proj4leaflet.js': 'proj4leaflet/src/proj4leaflet.js' }
 
-/** The same with what draws other grids. @returns {Promise<Record<string, [string, string]>>} */
+/** The files of a page that can draw other grids. @returns {Promise<Record<string, [string, string]>>} */
 export async function gridFiles () {
   const scripts = ['pouchdb.js', ...Object.keys(PROJECTIONS)].map(name => `<script src="${name}"></script>`).join('')
   const read = ([name, file]) => readFile(`${root}node_modules/${file}`, 'utf8')
@@ -42,7 +42,7 @@ export async function gridFiles () {
 
 let files
 
-/** The page of one map. */
+/** The files of a page with one map. */
 export function clientFiles () {
   files ??= Promise.all([
     build({
@@ -88,12 +88,12 @@ async function mirrorScript () {
   return (await mirrorBundle).outputFiles[0].text
 }
 
-/** A page with mirrors on an origin of its own: it asks a store from elsewhere, as most pages do. */
+/** Serves a page with mirrors on its own origin, since most pages use a store of another origin. */
 export const serveMirrorPage =
   async () => servePages({ '': ['text/html', HTML_OF_MIRRORS], 'page.js': ['text/javascript', await mirrorScript()] })
 
 /**
- * The page of an application that works offline: a PouchDB of its own, and a service worker that has these files.
+ * The files of an application that works offline: with PouchDB, and a service worker that keeps the files.
  * @returns {Promise<Record<string, [string, string]>>}
  */
 export const fieldFiles = async () => ({

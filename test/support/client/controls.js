@@ -1,6 +1,5 @@
 /* global clock, control, document, requestAnimationFrame -- of the page, in functions that run there */
-// A page with the controls on it, served on a free port from what esbuild makes of the sources, and a browser to drive
-// it.
+// Serves a page with the controls on a free port, built from the sources by esbuild, and opens it in a browser.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -21,7 +20,7 @@ const HTML = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Contro
 <style>html, body { height: 100%; margin: 0; background: #b8cbd2 } #map { height: 100%; background: #b8cbd2 }</style>
 <div id="map"></div><script src="/leaflet.js"></script><script src="/page.js"></script></html>`
 
-/** The page's own Leaflet, as for everybody who links it. */
+/** Replaces the import of Leaflet with the Leaflet that the page has loaded. */
 const onGlobalLeaflet = {
   name: 'global-leaflet',
   setup (bundler) {
@@ -54,7 +53,7 @@ export async function serveControls () {
 }
 
 /**
- * Hooks of a suite: `visit()` opens the page afresh; whatever is said on its console fails the test.
+ * Hooks of a suite: `visit()` opens a new page; any message on its console fails the test.
  * @returns {{visit: (scene?: object | null, options?: object) => Promise<import('playwright-core').Page>}}
  */
 export function onControls () {
@@ -79,7 +78,7 @@ export function onControls () {
     async visit (scene = null, options = undefined) {
       const page = await pages.open(options)
       await page.goto(server.url)
-      if (scene) await page.evaluate(each => /** @type {any} */ (globalThis).tilecouch.scene(each), scene)
+      if (scene) await page.evaluate(value => /** @type {any} */ (globalThis).tilecouch.scene(value), scene)
       return page
     }
   }
@@ -87,7 +86,7 @@ export function onControls () {
 
 /** The time of the clock. */
 export const at = page => page.evaluate(() => clock.getTime())
-/** Two frames later everything is drawn. */
+/** Waits for two frames, after which everything is drawn. */
 export const settled =
   page => page.evaluate(() => new Promise(resolve => { requestAnimationFrame(() => requestAnimationFrame(resolve)) }))
 /** Drags with the mouse from a point to another, in several moves. @param {number[]} from @param {number[]} to */
@@ -98,11 +97,11 @@ export async function drag (page, from, to) {
   await page.mouse.up()
 }
 
-/** Where a time is on the page. */
-export const spot = (page, time) => page.evaluate(each => {
+/** The position of a time on the page, in pixels. */
+export const spot = (page, time) => page.evaluate(value => {
   const { axis } = control.state
   const box = document.querySelector('.tilecouch-timeline-axis').getBoundingClientRect()
   return {
-    x: box.left + axis.x(Date.parse(each)), y: box.top + 25, strip: box.top + 58, left: box.left, right: box.right
+    x: box.left + axis.x(Date.parse(value)), y: box.top + 25, strip: box.top + 58, left: box.left, right: box.right
   }
 }, time)

@@ -1,22 +1,22 @@
-// A server before a store, on which the pages of tests stand: it remembers every request, and can be made slow, wrong
-// or dead.
+// A server in front of a store, which also serves the pages of tests. It logs every request, and can be slow, wrong or
+// dead.
 import { createServer, request as ask } from 'node:http'
 import { clientFiles } from './client-page.js'
 
 /**
  * @typedef {object} Entry
  * @property {'layer' | 'index' | 'extent' | 'tile' | 'changes' | 'other'} kind
- * @property {string} path after the database
+ * @property {string} path below the database
  * @property {string} tile z/x/y, of a tile
  * @property {any} body parsed
  * @property {number | undefined} status
- * @property {boolean} aborted the page gave it up
+ * @property {boolean} aborted the page aborted the request
  * @property {boolean} done
- * @property {{up: number, down: number}} bytes of bodies, as they were on the wire
+ * @property {{up: number, down: number}} bytes sizes of the bodies on the wire
  * @typedef {{status?: number, body?: string | Buffer, headers?: Record<string, string>, cut?: number, hang?: number,
  *   change?: (piece: Buffer, at: number) => void}} Answer
- *   cut, hang: bytes of the real answer after which the connection breaks, or says nothing more; change: spoils what
- *   comes in its place, told where it begins
+ *   cut, hang: bytes of the real answer after which the connection breaks or stalls; change: changes a piece of the
+ *   answer in place; the piece begins at the offset `at`
  * @typedef {(entry: Entry) => Answer | void | Promise<Answer | unknown>} Rule
  */
 
@@ -28,7 +28,7 @@ const kindOf = path => /^_changes/.test(path) ? 'changes'
 
 /**
  * @param {string} target URL of the database
- * @param {{files?: () => Promise<Record<string, [string, string]>>}} [options] files: of the pages that it has, by name
+ * @param {{files?: () => Promise<Record<string, [string, string]>>}} [options] files: of the test pages, by name
  */
 export async function startFront (target, { files = clientFiles } = {}) {
   const { pathname: database, port: upstream, hostname } = new URL(target)
@@ -62,19 +62,19 @@ export async function startFront (target, { files = clientFiles } = {}) {
 
   function forward (request, body, response, entry, { cut, hang, change }) {
     const { host, connection, ...headers } = request.headers
-    const passed =
+    const upstreamRequest =
       ask({ host: hostname, port: upstream, path: request.url, method: request.method, headers }, answer => {
       entry.status = answer.statusCode
       response.writeHead(entry.status, { ...answer.headers, ...sharing(request) })
       answer.once('error', () => response.destroy())
-      const most = cut ?? hang ?? Infinity
+      const limit = cut ?? hang ?? Infinity
       answer.on('data', data => {
-        const at = entry.bytes.down
-        if (at >= most) return
-        const piece = data.subarray(0, most - at)
-        change?.(piece, at)
+        const offset = entry.bytes.down
+        if (offset >= limit) return
+        const piece = data.subarray(0, limit - offset)
+        change?.(piece, offset)
         entry.bytes.down += piece.length
-        const isLast = entry.bytes.down >= most
+        const isLast = entry.bytes.down >= limit
         if (!response.write(piece, () => { if (isLast && cut !== undefined) response.destroy() }) && !isLast) {
           answer.pause()
           response.once('drain', () => answer.resume())
@@ -82,9 +82,9 @@ export async function startFront (target, { files = clientFiles } = {}) {
       })
       answer.once('end', () => { if (hang === undefined || entry.bytes.down < hang) response.end() })
     })
-    passed.on('error', () => response.destroy())
-    response.once('close', () => passed.destroy())
-    passed.end(body)
+    upstreamRequest.on('error', () => response.destroy())
+    response.once('close', () => upstreamRequest.destroy())
+    upstreamRequest.end(body)
   }
 
   const server = createServer((request, response) => { serve(request, response).catch(() => response.destroy()) })
@@ -99,17 +99,17 @@ export async function startFront (target, { files = clientFiles } = {}) {
     server.close(() => resolve(undefined))
     for (const socket of sockets) socket.destroy()
   })
-  const only = (kind, name) => log.filter(entry => entry.kind === kind && (name === undefined ||
+  const entriesOf = (kind, name) => log.filter(entry => entry.kind === kind && (name === undefined ||
     new RegExp(`(^|:|%3A)${name}(:|%3A|$|%22)`).test(entry.path) || JSON.stringify(entry.body)?.includes(`"${name}"`)))
   return {
     url: `http://127.0.0.1:${port}${database}`,
     page: `http://127.0.0.1:${port}/__page/index.html`,
-    /** Requests so far, or those of a kind. */
-    requests: (kind, name) => kind ? only(kind, name) : log,
-    /** Addresses of tiles asked for, in the order of the alphabet: `z/x/y`. */
-    tiles: () => only('tile').map(({ tile }) => tile).sort(),
+    /** All requests so far, or those of one kind. */
+    requests: (kind, name) => kind ? entriesOf(kind, name) : log,
+    /** `z/x/y` of the requested tiles, sorted as text. */
+    tiles: () => entriesOf('tile').map(({ tile }) => tile).sort(),
     forget: () => { log = [] },
-    /** From now on, until the function it answers is called. The last rule is asked first. @param {Rule} rule */
+    /** Adds a rule; the returned function removes it. The newest rule is asked first. @param {Rule} rule */
     rule (rule) {
       rules.add(rule)
       return () => rules.delete(rule)
@@ -124,12 +124,12 @@ export async function startFront (target, { files = clientFiles } = {}) {
   }
 }
 
-/** What lets a page of another origin read the answer, in place of what the store says of that. */
-const sharing = ({ headers: { origin, 'access-control-request-headers': asked } }) => origin
+/** Headers that let a page of another origin read the answer. They replace those of the store. */
+const sharing = ({ headers: { origin, 'access-control-request-headers': requestedHeaders } }) => origin
   ? {
     'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true',
     'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
-    ...(asked && { 'access-control-allow-headers': asked }), vary: 'origin'
+    ...(requestedHeaders && { 'access-control-allow-headers': requestedHeaders }), vary: 'origin'
   }
   : {}
 
@@ -150,7 +150,7 @@ async function read (request) {
   return Buffer.concat(parts)
 }
 
-/** A gate for rules: who waits at it goes on when it is opened. */
+/** A gate for rules: code that awaits `opened` continues after `open()`. */
 export function gate () {
   let open
   const opened = new Promise(resolve => { open = resolve })

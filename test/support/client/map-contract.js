@@ -1,5 +1,5 @@
 /* global window -- of the page, in functions that run there */
-// What a history layer promises on a map of any library. The suites of the three libraries run it, each on its own
+// The contract of a history layer on a map of any library. The suites of the three libraries run it, each with its own
 // targets.
 import assert from 'node:assert/strict'
 import { until } from '../../../bench/wait.js'
@@ -13,8 +13,8 @@ import { UNHURRIED, call, eventsOf, expected, frames, onStage, pictureOf } from 
  * @property {string} name
  * @property {import('./suite.js').Library} [library] Leaflet, if it is not given
  * @property {Record<string, any>} [options] of each layer
- * @property {RegExp[]} [console] what the library itself says on the console
- * @property {boolean} isPixels its picture is read from pixels: a part of the map without a tile is a hole
+ * @property {RegExp[]} [console] messages of the library itself on the console
+ * @property {boolean} isPixels its picture is read from pixels, so a part of the map without a tile is a hole
  * @property {(z: number) => number} mapZoom the zoom of a map that shows tiles of 256 pixels of zoom z
  * @property {(place: [number, number]) => any} mapCenter as the options of a map have it
  * @property {(page: import('playwright-core').Page, place: [number, number]) => Promise<any>} moveTo longitude and
@@ -28,11 +28,11 @@ const STEPS = [1, 2, 3, 4, 5]
 const BACK = [4, 3, 2, 1, 5]
 const PROVOKED = [/Failed to load resource/, /net::ERR/]
 
-/** What a tile shows, without how it is being drawn: the step, with `<zoom` where an ancestor is enlarged. */
+/** The step that a tile shows, without marks of how it is drawn; with `<zoom` where an ancestor is enlarged. */
 const plain = text => text.replace(/[~]|\.\d/g, '')
 const plainPicture = picture => Object.fromEntries(Object.entries(picture).map(([key, text]) => [key, plain(text)]))
 
-/** The steps that a picture shows, each once; nothing for holes. */
+/** The steps that a picture shows, each once, without holes. */
 const stepsIn = picture => [
   ...new Set(Object.values(picture).flatMap(text => text.split('+')).map(text => plain(text).split(/[<@ ]/)[0]))
 ].filter(step => step !== '-')
@@ -42,20 +42,20 @@ const tileOf = key => key.split('#')[0].split('/').map(Number)
 const shows = (picture, layer, step) => assert.deepEqual(plainPicture(picture),
   expected(picture, (...tile) => stepAt(layer, step, ...tile)), `${layer} at step ${step}`)
 
-/** Those of some tiles that are not the same at two steps of a layer. */
+/** The tiles that differ between two steps of a layer. */
 const differing = (tiles, from, to, layer = 'steps') => tiles.filter(key =>
   stepAt(layer, from, ...tileOf(key)) !== stepAt(layer, to, ...tileOf(key)))
 
 /** @param {Target} target */
 export function mapContract (target) {
-  const { name, library, options = {}, console: own = [], isPixels, mapZoom, mapCenter, moveTo, zoomTo } = target
+  const { name, library, options = {}, console: messages = [], isPixels, mapZoom, mapCenter, moveTo, zoomTo } = target
 
   /** A suite with its stage. `show` has the options of the target. */
   const suite = (title, layers, body, everywhere = false) =>
     onStage(`${name}: ${title}`, { layers, library, everywhere }, stage => {
-      beforeEach(() => stage.allow(...own))
-      const show = (layer, { z = 3, center = [0, 0], map = {}, ...more } = {}) => stage.show(layer, {
-        ...options, ...more, map: { zoom: mapZoom(z), center: mapCenter(center), ...map }
+      beforeEach(() => stage.allow(...messages))
+      const show = (layer, { z = 3, center = [0, 0], map = {}, ...layerOptions } = {}) => stage.show(layer, {
+        ...options, ...layerOptions, map: { zoom: mapZoom(z), center: mapCenter(center), ...map }
       })
       body(stage, show)
     })
@@ -63,15 +63,15 @@ export function mapContract (target) {
   suite('a step of the clock', ['steps'], (stage, show) => {
     it('follows a first picture that takes one request for the index and one for each image', async () => {
       const page = await show('steps')
-      const seen = await stage.rest(page)
-      shows(seen, 'steps', 5)
-      assert.ok(Object.keys(seen).length >= 6)
+      const picture = await stage.rest(page)
+      shows(picture, 'steps', 5)
+      assert.ok(Object.keys(picture).length >= 6)
       for (const kind of ['index', 'layer', 'extent']) {
         assert.equal(stage.front.requests(kind).length, 1, kind)
       }
-      const asked = stage.front.tiles()
-      assert.equal(new Set(asked).size, asked.length)
-      assert.deepEqual(Object.keys(seen).filter(key => !asked.includes(key)), [])
+      const requested = stage.front.tiles()
+      assert.equal(new Set(requested).size, requested.length)
+      assert.deepEqual(Object.keys(picture).filter(key => !requested.includes(key)), [])
     })
 
     it('requests only the versions that differ, and nothing on the way back', async () => {
@@ -94,10 +94,10 @@ export function mapContract (target) {
       const page = await show('steps', { time: T(1), together: UNHURRIED })
       stage.front.rule(({ tile }) => seconds({ '3/3/3': 0.3, '3/4/4': 0.15 }[tile] ?? 0))
       for (const step of STEPS.slice(1)) {
-        const seen = await frames(page, () => stage.at(page, T(step)))
-        assert.equal(seen.length, 2, `step ${step}: ${JSON.stringify(seen)}`)
-        shows(seen[0], 'steps', step - 1)
-        shows(seen[1], 'steps', step)
+        const pictures = await frames(page, () => stage.at(page, T(step)))
+        assert.equal(pictures.length, 2, `step ${step}: ${JSON.stringify(pictures)}`)
+        shows(pictures[0], 'steps', step - 1)
+        shows(pictures[1], 'steps', step)
       }
     })
 
@@ -115,15 +115,15 @@ export function mapContract (target) {
       stage.front.rule(({ path }) => { if (/01-03/.test(path)) return late.opened })
       await call(page, 'layer.setTime', T(3))
       await page.waitForFunction(() => Object.values(window.see.picture()).includes('2'))
-      // the quick step may take any time: what is tested is that it is waited for again
+      // the quick step may take any time: the test checks that the layer waits for it again
       await page.evaluate(together => {
         const { layer } = window
         const { options: layerOptions } = layer.history ?? layer
         layerOptions.together = together
       }, UNHURRIED)
       stage.front.rule(({ tile }) => { if (tile === '3/4/4') return seconds(0.15) })
-      const seen = await frames(page, () => stage.at(page, T(5)))
-      assert.equal(seen.length, 2, JSON.stringify(seen))
+      const pictures = await frames(page, () => stage.at(page, T(5)))
+      assert.equal(pictures.length, 2, JSON.stringify(pictures))
       late.open()
     })
   })
@@ -133,22 +133,22 @@ export function mapContract (target) {
       const page = await show('steps', { time: T(1), together: UNHURRIED })
       const open = gate()
       stage.front.rule(({ tile, kind }) => kind === 'tile' && tile === '3/5/3' ? open.opened : undefined)
-      const seen = await frames(page, async () => {
+      const pictures = await frames(page, async () => {
         await call(page, 'layer.setTime', T(5))
         await moveTo(page, [80, -10])
         await until(() => stage.front.tiles().some(tile => tile.startsWith('3/6/')))
         open.open()
         await stage.rest(page)
       })
-      for (const each of seen) assert.equal(stepsIn(each).length, 1, JSON.stringify(seen))
-      assert.deepEqual(stepsIn(seen.at(-1)), ['5'])
+      for (const picture of pictures) assert.equal(stepsIn(picture).length, 1, JSON.stringify(pictures))
+      assert.deepEqual(stepsIn(pictures.at(-1)), ['5'])
       await stage.at(page, T(4))
       stage.front.rule(({ tile }) => /3\/3/.test(tile) ? seconds(0.3) : undefined)
-      const back = await frames(page, async () => {
+      const laterPictures = await frames(page, async () => {
         await moveTo(page, [0, 0])
         shows(await stage.rest(page), 'steps', 4)
       })
-      for (const each of back) assert.ok(!stepsIn(each).includes('5'), JSON.stringify(back))
+      for (const picture of laterPictures) assert.ok(!stepsIn(picture).includes('5'), JSON.stringify(laterPictures))
     })
 
     it('requests a tile again that left the view before it came', async () => {
@@ -182,17 +182,17 @@ export function mapContract (target) {
         const open = gate()
         stage.front.rule(({ tile, kind }) =>
           kind === 'tile' && tile === (to === 4 ? '4/8/8' : '3/4/4') ? open.opened : undefined)
-        const seen = await frames(page, async () => {
+        const pictures = await frames(page, async () => {
           await call(page, 'layer.setTime', T(2))
           await zoomTo(page, to)
           open.open()
           await stage.rest(page)
         }, true)
-        for (const each of seen) {
-          assert.equal(stepsIn(each).length, 1, JSON.stringify(seen))
-          // zooming out uncovers what was never there
-          const isHoly = Object.values(each).some(text => text.split('+').includes('-'))
-          assert.ok(!isPixels || to < from || !isHoly, JSON.stringify(seen))
+        for (const picture of pictures) {
+          assert.equal(stepsIn(picture).length, 1, JSON.stringify(pictures))
+          // zooming out uncovers parts without tiles
+          const hasHole = Object.values(picture).some(text => text.split('+').includes('-'))
+          assert.ok(!isPixels || to < from || !hasHole, JSON.stringify(pictures))
         }
         assert.deepEqual(stepsIn(await stage.rest(page)), ['2'])
       })
@@ -203,18 +203,18 @@ export function mapContract (target) {
     it('without a tile at a time are empty, and change like others, without errors or needless requests', async () => {
       const page = await show('holes', { time: T(1) })
       shows(await stage.rest(page), 'holes', 1)
-      for (const [step, asked] of [[2, []], [3, ['3/3/3', '3/4/3']], [2, []], [1, []]]) {
+      for (const [step, requested] of [[2, []], [3, ['3/3/3', '3/4/3']], [2, []], [1, []]]) {
         stage.front.forget()
-        const seen = await frames(page, () => stage.at(page, T(step)))
-        assert.equal(seen.length, 2)
-        shows(seen[1], 'holes', step)
-        assert.equal(plain(seen[1]['3/3/4']), '-')
-        assert.deepEqual(stage.front.tiles(), asked, `step ${step}`)
+        const pictures = await frames(page, () => stage.at(page, T(step)))
+        assert.equal(pictures.length, 2)
+        shows(pictures[1], 'holes', step)
+        assert.equal(plain(pictures[1]['3/3/4']), '-')
+        assert.deepEqual(stage.front.tiles(), requested, `step ${step}`)
       }
       const types = (await eventsOf(page)).map(({ type }) => type)
       assert.ok(!types.includes('tileerror') && !types.includes('storeerror'), String(types))
-      const [changed] = await call(page, 'layer.changedTiles', T(1), T(2))
-      assert.deepEqual([changed.z, changed.x, changed.y, changed.before.time, changed.after.gone, changed.bytes],
+      const [tile] = await call(page, 'layer.changedTiles', T(1), T(2))
+      assert.deepEqual([tile.z, tile.x, tile.y, tile.before.time, tile.after.gone, tile.bytes],
         [3, 3, 3, T(1), true, 0])
     })
 
@@ -224,8 +224,8 @@ export function mapContract (target) {
       const rule = step => (z, x, y) => step >= 2 && x === 3 && y === 3 ? '2'
         : x < 4 ? '1<2' : `${step === 3 ? 3 : 1}<1`
       for (const step of [1, 2, 3, 2]) {
-        const seen = await stage.at(page, T(step))
-        assert.deepEqual(plainPicture(seen), expected(seen, rule(step)), `step ${step}`)
+        const picture = await stage.at(page, T(step))
+        assert.deepEqual(plainPicture(picture), expected(picture, rule(step)), `step ${step}`)
       }
       const paths = stage.front.requests('tile').map(({ path }) => path)
       assert.equal(new Set(paths).size, paths.length, 'no image twice, though many tiles show parts of it')
@@ -233,12 +233,12 @@ export function mapContract (target) {
 
     it('outside of the bounds are not requested, also where the bounds cross the antimeridian', async () => {
       const bounded = await show('bounded', { center: [20, -20] })
-      const full = seen => Object.keys(seen).filter(key => seen[key] !== '-').sort()
-      assert.deepEqual(full(await stage.rest(bounded)).filter(key => !/^3\/4\/[23]$/.test(key)), [])
+      const shownTiles = picture => Object.keys(picture).filter(key => picture[key] !== '-').sort()
+      assert.deepEqual(shownTiles(await stage.rest(bounded)).filter(key => !/^3\/4\/[23]$/.test(key)), [])
       assert.deepEqual(stage.front.tiles().filter(tile => !/^3\/4\/[23]$/.test(tile)), [])
       stage.front.forget()
       const pacific = await show('pacific', { time: T(1), center: [179, 0] })
-      assert.deepEqual(full(await stage.rest(pacific)), ['3/0/3#1', '3/0/4#1', '3/7/3', '3/7/4'])
+      assert.deepEqual(shownTiles(await stage.rest(pacific)), ['3/0/3#1', '3/0/4#1', '3/7/3', '3/7/4'])
       assert.deepEqual(stage.front.tiles(), ['3/0/3', '3/0/4', '3/7/3', '3/7/4'], 'each image once')
       assert.equal((await stage.at(pacific, T(2)))['3/0/3#1'], '2')
     })
@@ -247,14 +247,14 @@ export function mapContract (target) {
   suite('a layer', ['steps'], (stage, show) => {
     it('reports a tile that fails, and shows it when it comes', async () => {
       stage.allow(...PROVOKED)
-      const whole =
+      const stopFailing =
         stage.front.rule(({ kind, tile }) => kind === 'tile' && tile === '3/3/3' ? { status: 503 } : undefined)
       const page = await show('steps', { attempts: 1, wait: false })
       await page.waitForFunction(() => window.events.some(({ type }) => type === 'tileerror') && window.layer.isShown())
       assert.equal((await pictureOf(page))['3/3/3'].slice(0, 1), '-')
       assert.deepEqual((await eventsOf(page, 'tileerror'))[0],
         { type: 'tileerror', code: 'COUCHDB_ERROR', tile: '3/3/3' })
-      whole()
+      stopFailing()
       await call(page, 'layer.retry')
       await page.waitForFunction(() => window.see.picture()['3/3/3'] === '5')
     })
@@ -262,12 +262,12 @@ export function mapContract (target) {
     it('keeps the older image of a tile whose newer one fails', async () => {
       stage.allow(...PROVOKED)
       const page = await show('steps', { time: T(1), attempts: 1 })
-      const whole =
+      const stopFailing =
         stage.front.rule(({ kind, tile }) => kind === 'tile' && tile === '3/3/3' ? { status: 503 } : undefined)
       await call(page, 'layer.setTime', T(5))
       await page.waitForFunction(() => Object.values(window.see.picture()).filter(text => text !== '5').length === 1)
       assert.equal((await pictureOf(page))['3/3/3'].replace('!', ''), '1')
-      whole()
+      stopFailing()
       await call(page, 'layer.retry')
       await page.waitForFunction(() => window.see.picture()['3/3/3'] === '5')
     })
@@ -290,8 +290,8 @@ export function mapContract (target) {
       await until(() => stage.front.requests('changes').length > 1, { what: 'the feed' })
       await stage.write(layer, { 2: [[3, 3, 3], [3, 4, 4]] })
       await page.waitForFunction(() => {
-        const { '3/3/3': one, '3/4/4': other, '3/3/4': third } = window.see.picture()
-        return one === '2' && other === '2' && third === '1'
+        const { '3/3/3': first, '3/4/4': second, '3/3/4': third } = window.see.picture()
+        return first === '2' && second === '2' && third === '1'
       })
     })
 
@@ -299,11 +299,11 @@ export function mapContract (target) {
       const page = await stage.page()
       await page.evaluate(countImages)
       await stage.draw(page, 'steps', { ...options, time: T(1), map: { zoom: mapZoom(3), center: mapCenter([0, 0]) } })
-      const read = () => page.evaluate(() => ({ ...window.counts }))
+      const readCounts = () => page.evaluate(() => ({ ...window.counts }))
       for (const step of [...STEPS, ...BACK]) await stage.at(page, T(step))
-      const few = await read()
+      const initialCounts = await readCounts()
       for (const step of [...STEPS, ...BACK, ...BACK]) shows(await stage.at(page, T(step)), 'steps', step)
-      assert.deepEqual(await read(), few)
+      assert.deepEqual(await readCounts(), initialCounts)
     })
   })
 }
@@ -315,59 +315,59 @@ export function mapContract (target) {
 export async function stepsWithLateTile (stage, page) {
   const late = gate()
   stage.front.rule(({ tile }) => { if (tile === '3/3/3') return late.opened })
-  const seen = await frames(page, async () => {
+  const pictures = await frames(page, async () => {
     await call(page, 'layer.setTime', T(5))
     await page.waitForFunction(() => Object.values(window.see.picture()).filter(text => text !== '5').length === 1)
     late.open()
     await stage.rest(page)
   })
-  shows(seen[0], 'steps', 1)
-  shows(seen.at(-1), 'steps', 5)
-  for (const each of seen.slice(0, -1)) {
-    assert.ok(each['3/3/3'] === '1' && Object.values(each).every(text => text === '1' || text === '5'),
-      JSON.stringify(each))
+  shows(pictures[0], 'steps', 1)
+  shows(pictures.at(-1), 'steps', 5)
+  for (const picture of pictures.slice(0, -1)) {
+    assert.ok(picture['3/3/3'] === '1' && Object.values(picture).every(text => text === '1' || text === '5'),
+      JSON.stringify(picture))
   }
 }
 
 /**
  * Two hundred steps at once, from 1 to 4: the picture changes once, with few requests.
  * @param {import('./suite.js').Stage} stage
- * @returns {Promise<Record<string, string>[]>} the pictures that were seen
+ * @returns {Promise<Record<string, string>[]>} the pictures of the frames
  */
 export async function stormOfSteps (stage, page) {
   stage.front.forget()
   let running = 0
-  let most = 0
+  let maxRunning = 0
   stage.front.rule(async () => {
-    most = Math.max(most, ++running)
+    maxRunning = Math.max(maxRunning, ++running)
     await seconds(0.03)
     running--
   })
-  const seen = await frames(page, async () => {
+  const pictures = await frames(page, async () => {
     await page.evaluate(times => {
       const { layer } = window
-      for (let at = 0; at < 200; at++) layer.setTime(times[at * 7 % times.length])
+      for (let index = 0; index < 200; index++) layer.setTime(times[index * 7 % times.length])
       layer.setTime(times[3])
     }, STEPS.map(T))
     shows(await stage.rest(page), 'steps', 4)
   })
   const paths = stage.front.requests('tile').map(({ path }) => path)
   assert.equal(new Set(paths).size, paths.length)
-  assert.ok(most <= 6, `${most} at the same time`)
-  assert.ok(paths.length <= 6 + Object.keys(seen[0]).length, `${paths.length} requests`)
-  assert.equal(seen.length, 2)
-  return seen
+  assert.ok(maxRunning <= 6, `${maxRunning} at the same time`)
+  assert.ok(paths.length <= 6 + Object.keys(pictures[0]).length, `${paths.length} requests`)
+  assert.equal(pictures.length, 2)
+  return pictures
 }
 
-/** Runs in the page: counts what is open of images, textures and object URLs. */
+/** Runs in the page: counts open images, textures and object URLs. */
 export function countImages () {
   const view = window
   const counts = view.counts = { bitmaps: 0, textures: 0, urls: 0 }
   const count = (owner, method, kind, change) => {
     const original = owner[method]
-    owner[method] = function (...given) {
+    owner[method] = function (...args) {
       counts[kind] += change
-      return original.apply(this, given)
+      return original.apply(this, args)
     }
   }
   count(view, 'createImageBitmap', 'bitmaps', 1)

@@ -1,5 +1,5 @@
 /* global window -- of the page, in functions that run there */
-// A page of a test with MapLibre: the library of the map as npm has it, ours, which imports it, and what reads frames.
+// The files of a test page with MapLibre: MapLibre from npm, our library, which imports it, and code that reads frames.
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -18,7 +18,7 @@ Object.assign(window, { maplibregl, tilecouch })
 
 let files
 
-/** By name: content type and text. @returns {Promise<Record<string, [string, string]>>} */
+/** The files of the page by name: content type and text. @returns {Promise<Record<string, [string, string]>>} */
 function maplibreFiles () {
   files ??= Promise.all([
     build({
@@ -48,10 +48,10 @@ function maplibreFiles () {
 }
 
 /**
- * Makes `map` and `layer` of the window. Nothing is fetched in advance, unless told otherwise.
+ * Creates `map` and `layer` of the window. By default nothing is fetched in advance.
  * @param {import('playwright-core').Page} page
  * @param {string} layer
- * @param {Record<string, any>} [options] of the layer; and `map`: of the map, `offline: true`: the OfflineStore of the
+ * @param {Record<string, any>} [options] of the layer; `map`: of the map; `offline: true`: uses the OfflineStore of the
  *   window
  */
 async function draw (page, layer, { map = {}, kind, offline, ...options } = {}) {
@@ -69,7 +69,7 @@ async function draw (page, layer, { map = {}, kind, offline, ...options } = {}) 
   }, [layer, map, options, offline])
 }
 
-/** Takes a layer with its history onto the device: `offline` of the window. */
+/** Downloads a layer with its history to the device, and sets `offline` of the window. */
 export async function download (page, layer) {
   await page.addScriptTag({ url: new URL('pouchdb.js', page.url()).href, type: 'module' })
   await page.evaluate(async ([address, name]) => {
@@ -85,16 +85,16 @@ export async function download (page, layer) {
 }
 
 /**
- * Runs in the page before everything else: tells what the tiles of a map show, and watches every frame that it draws.
+ * Runs in the page before everything else: reads what the tiles of a map show, and records every frame.
  */
 function installMapLibre () {
   const view = window
 
-  /** Pixels of the canvas, as the pictures of gallery.js say it: `step`, or `step<zoom.quarter` of an ancestor. */
+  /** Reads a tile from the pixels of the canvas: `step`, or `step<zoom.quarter` of an ancestor; see gallery.js. */
   function read ({ z, x, y }, left, top, canvas, pixels) {
     const ratio = canvas.width / canvas.clientWidth
-    const at = value => Math.round(value * ratio)
-    const offset = 4 * (at(left) + canvas.width * (canvas.height - 1 - at(top)))
+    const toPixels = value => Math.round(value * ratio)
+    const offset = 4 * (toPixels(left) + canvas.width * (canvas.height - 1 - toPixels(top)))
     const [r, g, b, a] = pixels.subarray(offset, offset + 4)
     if (!a) return '-'
     if ((r & 7) !== z) return `${r >> 3}<${r & 7}.${b & 7}`
@@ -103,7 +103,7 @@ function installMapLibre () {
 
   view.tileSize = 256 // pixels of the page
 
-  /** z/x/y -> what is to be seen there, of the tiles whose first quarter is in the window. */
+  /** z/x/y -> the text of `read`, for the tiles whose first quarter is in the window. */
   function picture (map = view.map) {
     const canvas = map.getCanvas()
     const gl = canvas.getContext('webgl2')
@@ -116,20 +116,20 @@ function installMapLibre () {
     const { lng, lat } = map.getCenter()
     const { x, y } = view.maplibregl.MercatorCoordinate.fromLngLat({ lng, lat })
     const [west, north] = [x * world - w / 2, y * world - h / 2]
-    const seen = {}
+    const texts = {}
     for (let column = Math.floor(west / side); column * side < west + w; column++) {
       for (let row = Math.max(0, Math.floor(north / side)); row < 2 ** z && row * side < north + h; row++) {
         const [left, top] = [(column + 1 / 4) * side - west, (row + 1 / 4) * side - north]
         if (left < 1 || left > w - 1 || top < 1 || top > h - 1) continue
         const copy = Math.floor(column / 2 ** z)
         const tile = { z, x: column - copy * 2 ** z, y: row }
-        seen[`${z}/${tile.x}/${row}${copy ? `#${copy}` : ''}`] = read(tile, left, top, canvas, pixels)
+        texts[`${z}/${tile.x}/${row}${copy ? `#${copy}` : ''}`] = read(tile, left, top, canvas, pixels)
       }
     }
-    return seen
+    return texts
   }
 
-  /** Asks for a frame, and says whether one was drawn since the last call. */
+  /** Requests a frame, and returns whether one was drawn since the last call. */
   function isDrawn () {
     const { map } = view
     if (view.drawing) return view.drawing === 'done' && !(view.drawing = undefined)
@@ -141,10 +141,10 @@ function installMapLibre () {
 
   view.see = {
     picture,
-    /** Nothing is left to load, and what is there is drawn. */
+    /** Whether everything is loaded and drawn. */
     isAtRest: (layer = view.layer) => layer.isShown() && layer.changes() !== null &&
       view.map.loaded() && !view.map.isMoving() && isDrawn(),
-    /** Remembers what every frame shows, until the function it answers is called. */
+    /** Records the pictures of all frames, until `frames` of the window is called. */
     watch (map = view.map) {
       const frames = [JSON.stringify(picture(map))]
       const look = () => {
@@ -157,7 +157,7 @@ function installMapLibre () {
         return frames.map(text => JSON.parse(text))
       }
     },
-    /** Events of a layer, in order, with what is told. */
+    /** Records the events of a layer with their data, in order. */
     listen (types, layer = view.layer) {
       const events = view.events = []
       layer.on(types, ({ type, time, error, changes, tile }) => events.push({

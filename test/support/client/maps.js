@@ -1,10 +1,9 @@
 /* global document, window, L, requestAnimationFrame -- of the page, in functions that run there */
-// A map with a layer on it, in a page that has a store's address as `db`, and what is to be seen there.
+// Puts a map with a layer on a page that has the address of a store as `db`, and reads what the map shows.
 
 /**
- * Runs in the page before everything else: tells what tiles show, counts object URLs and timers, and watches frame by
- * frame.
- * @param {boolean} [isPatient] sits through long waits, which are cut short otherwise
+ * Runs in the page before everything else: reads what tiles show, counts object URLs and timers, and records frames.
+ * @param {boolean} [isPatient] keeps long timeouts, which are shortened otherwise
  */
 export function install (isPatient = false) {
   const view = window
@@ -27,33 +26,33 @@ export function install (isPatient = false) {
   }
 
   const timers = new Set()
-  const { setTimeout: later, clearTimeout: never } = window
+  const { setTimeout: startTimer, clearTimeout: stopTimer } = window
   view.setTimeout = (run, delay = 0, ...values) => {
-    const id = later.call(window, (...given) => {
+    const id = startTimer.call(window, (...args) => {
       timers.delete(id)
-      run(...given)
+      run(...args)
     }, delay > 2000 && !isPatient ? delay / 10 : delay, ...values)
     timers.add(id)
     return id
   }
   view.clearTimeout = id => {
     timers.delete(id)
-    never.call(window, id)
+    stopTimer.call(window, id)
   }
 
   /**
-   * What an image shows at a point of a tile, as the pictures of gallery.js say it: `step`, or `step<zoom.quarter` of
-   * an ancestor, or `step@x.y` of another place.
+   * The content of an image at a point of a tile, as gallery.js colours it: `step`, or `step<zoom.quarter` of an
+   * ancestor, or `step@x.y` of another place.
    */
   function read (image, box, z, place) {
     const [outer, inner] = [box.getBoundingClientRect(), image.getBoundingClientRect()]
     const share = (start, size, from, length) => Math.min(0.999, Math.max(0, (start + size / 4 - from) / length))
     const [fx, fy] =
       [share(outer.left, outer.width, inner.left, inner.width), share(outer.top, outer.height, inner.top, inner.height)]
-    const known = colours.get(image) ?? {}
-    colours.set(image, known)
+    const samples = colours.get(image) ?? {}
+    colours.set(image, samples)
     const point = `${image.src} ${fx} ${fy}`
-    known[point] ??= (() => {
+    samples[point] ??= (() => {
       context.clearRect(0, 0, 1, 1)
       context.imageSmoothingEnabled = false
       context.drawImage(image, Math.floor(fx * image.naturalWidth),
@@ -61,9 +60,9 @@ export function install (isPatient = false) {
       const [r, g, b, a] = context.getImageData(0, 0, 1, 1).data
       return { step: r >> 3, z: r & 7, x: g >> 3, y: b >> 3, quarter: b & 7, clear: a === 0 }
     })()
-    const { step, z: own, x, y, clear, quarter } = known[point]
+    const { step, z: imageZoom, x, y, clear, quarter } = samples[point]
     if (clear) return '-'
-    if (own !== z % 8) return `${step}<${own}.${quarter}`
+    if (imageZoom !== z % 8) return `${step}<${imageZoom}.${quarter}`
     return x === place.x % 32 && y === place.y % 32 ? `${step}` : `${step}@${x}.${y}`
   }
 
@@ -75,27 +74,27 @@ export function install (isPatient = false) {
   }
 
   /**
-   * z/x/y -> what is to be seen there, of the tiles in the window. Copies of the world are marked with their number.
-   * @param {any} [layer] @param {boolean} [all] also tiles of a zoom that is being left
+   * z/x/y -> the text of `shows`, for the tiles in the window. Copies of the world are marked with their number.
+   * @param {any} [layer] @param {boolean} [everyZoom] also tiles of a zoom that is being left
    */
-  function picture (layer = view.layer, all = false) {
-    const seen = {}
+  function picture (layer = view.layer, everyZoom = false) {
+    const texts = {}
     const frame = layer._map.getContainer().getBoundingClientRect()
     for (const { el, coords, current } of Object.values(layer._tiles)) {
       const { left, top, right, bottom } = el.getBoundingClientRect()
-      if (!(current || all) || right <= frame.left + 1 || left >= frame.right - 1 ||
+      if (!(current || everyZoom) || right <= frame.left + 1 || left >= frame.right - 1 ||
         bottom <= frame.top + 1 || top >= frame.bottom - 1) continue
       const z = coords.z + (layer.options.zoomOffset ?? 0)
       const across = 2 ** z
       const copy = Math.floor(coords.x / across)
       const opacity = +view.getComputedStyle(el).opacity
       const place = { x: coords.x - copy * across, y: coords.y }
-      seen[`${z}/${place.x}/${place.y}${copy ? `#${copy}` : ''}`] = shows(el, z, place) + (opacity === 1 ? '' : '~')
+      texts[`${z}/${place.x}/${place.y}${copy ? `#${copy}` : ''}`] = shows(el, z, place) + (opacity === 1 ? '' : '~')
     }
-    return seen
+    return texts
   }
 
-  /** Where the middles of the tiles in the window are, by z/x/y: longitude and latitude. */
+  /** The middles of the tiles in the window, by z/x/y: longitude and latitude. */
   function places (layer = view.layer) {
     const { left, top } = layer._map.getContainer().getBoundingClientRect()
     return Object.fromEntries(Object.values(layer._tiles).filter(({ current }) => current).map(({ el, coords }) => {
@@ -109,17 +108,17 @@ export function install (isPatient = false) {
   view.see = {
     picture,
     places,
-    /** Nothing is left to load, and the fading of new tiles is over. */
+    /** Whether everything is loaded, and new tiles have faded in. */
     isAtRest: (layer = view.layer) => layer.isShown() && layer.changes() !== null &&
       !Object.values(picture(layer)).some(text => /[~?+]/.test(text)),
     urls: () => ({ made: urls.made, open: urls.open.size }),
     timers: () => timers.size,
-    /** Remembers what every frame shows, until `frames()` is called. @param {any} [layer] @param {boolean} [all] */
-    watch (layer = view.layer, all = false) {
+    /** Records the pictures of frames until `frames()` is called. @param {any} [layer] @param {boolean} [everyZoom] */
+    watch (layer = view.layer, everyZoom = false) {
       const frames = []
       let on = true
       const take = () => {
-        const text = JSON.stringify(picture(layer, all))
+        const text = JSON.stringify(picture(layer, everyZoom))
         if (frames.at(-1) !== text) frames.push(text)
       }
       const look = () => {
@@ -129,12 +128,12 @@ export function install (isPatient = false) {
       }
       look()
       view.frames = () => {
-        take() // what the last frame shows may not have been looked at
+        take() // the last frame may not be recorded yet
         on = false
         return frames.map(text => JSON.parse(text))
       }
     },
-    /** Events of a layer, in order, with what is told. */
+    /** Records the events of a layer with their data, in order. */
     listen (types, layer = view.layer) {
       const events = []
       for (const type of types.split(' ')) {
@@ -150,7 +149,7 @@ export function install (isPatient = false) {
 }
 
 /**
- * Makes `map` and `layer` of the window. Nothing is fetched in advance, unless told otherwise.
+ * Creates `map` and `layer` of the window. By default nothing is fetched in advance.
  * @param {import('playwright-core').Page} page
  * @param {string} layer
  * @param {Record<string, any>} [options] of the layer; and `map`: of the map, whose `crs` is the name of a grid or
@@ -159,7 +158,7 @@ export function install (isPatient = false) {
 export function draw (page, layer, { map = {}, kind = 'history', ...options } = {}) {
   return page.evaluate(([name, mapOptions, { offline, ...layerOptions }, couch]) => {
     const view = window
-    if (view.map instanceof L.Map) view.map.remove() // by nature it is the element of that id
+    if (view.map instanceof L.Map) view.map.remove() // until then it is the element of that id
     const { crs } = mapOptions
     const system = typeof crs === 'string' ? L.CRS[crs] ?? L.couch.crs(crs)
       : crs && new L.Proj.CRS(crs.code, crs.definition, crs)
@@ -171,13 +170,13 @@ export function draw (page, layer, { map = {}, kind = 'history', ...options } = 
   }, [layer, map, options, kind === 'couch'])
 }
 
-/** Waits until everything in view is drawn, and says what it is. */
+/** Waits until everything in view is drawn, and returns the picture. */
 export async function rest (page) {
   await page.waitForFunction(() => window.see.isAtRest())
   return page.evaluate(() => window.see.picture())
 }
 
-/** Moves the clock, waits, and says what is to be seen. */
+/** Sets the time of the layer, waits, and returns the picture. */
 export async function at (page, time) {
   await page.evaluate(value => { window.layer.setTime(value) }, time)
   return rest(page)

@@ -1,5 +1,5 @@
 /* global document, window -- of the page that this is bundled for */
-// What runs in a test page with OpenLayers: a map with a layer, and what every frame of it shows, read from its pixels.
+// Runs in a test page with OpenLayers: a map with a layer, and what every frame of it shows, read from its pixels.
 import Map from 'ol/Map.js'
 import TileLayer from 'ol/layer/Tile.js'
 import View from 'ol/View.js'
@@ -16,47 +16,47 @@ const canvas = document.createElement('canvas')
 const context = canvas.getContext('2d', { willReadFrequently: true })
 
 /**
- * z/x/y -> what is to be seen there: `step` as the pictures of gallery.js say it, `step<zoom` of another zoom, `-` for
- * nothing; several with a `+` between. Copies of the world are marked with their number.
+ * z/x/y -> the step that is shown there, as gallery.js colours it; `step<zoom` for another zoom, `-` for nothing.
+ * Several texts are joined with `+`. Copies of the world are marked with their number.
  */
 function picture (map, grid, { viewState: { center, resolution }, size: [width, height] }) {
   Object.assign(canvas, { width, height })
-  for (const each of map.getViewport().querySelectorAll('canvas')) context.drawImage(each, 0, 0, width, height)
+  for (const element of map.getViewport().querySelectorAll('canvas')) context.drawImage(element, 0, 0, width, height)
   const { data } = context.getImageData(0, 0, width, height)
   const z = grid.getZForResolution(resolution)
-  const seen = {}
+  const texts = {}
   for (let top = STEP / 2; top < height; top += STEP) {
     for (let left = STEP / 2; left < width; left += STEP) {
-      const place = [center[0] + (left - width / 2) * resolution, center[1] - (top - height / 2) * resolution]
-      const [, x, y] = grid.getTileCoordForCoordAndZ(place, z)
-      const all = page.map.getView().getProjection().isGlobal() ? undefined : grid.getFullTileRange(z)
-      if (y < 0 || y >= 2 ** z || (all && !all.containsXY(x, y))) continue
+      const point = [center[0] + (left - width / 2) * resolution, center[1] - (top - height / 2) * resolution]
+      const [, x, y] = grid.getTileCoordForCoordAndZ(point, z)
+      const range = page.map.getView().getProjection().isGlobal() ? undefined : grid.getFullTileRange(z)
+      if (y < 0 || y >= 2 ** z || (range && !range.containsXY(x, y))) continue
       const copy = Math.floor(x / 2 ** z)
-      const at = 4 * (top * width + left)
-      const own = data[at] & 7
-      const [column, row] = [data[at + 1] >> 3, data[at + 2] >> 3]
-      const isThere = column === (x - copy * 2 ** z) % 32 && row === y % 32
-      const step = `${data[at] >> 3}`
-      const text = data[at + 3] === 0 ? '-' : own !== z % 8 ? `${step}<${own}` : isThere
+      const offset = 4 * (top * width + left)
+      const imageZoom = data[offset] & 7
+      const [column, row] = [data[offset + 1] >> 3, data[offset + 2] >> 3]
+      const isRightPlace = column === (x - copy * 2 ** z) % 32 && row === y % 32
+      const step = `${data[offset] >> 3}`
+      const text = data[offset + 3] === 0 ? '-' : imageZoom !== z % 8 ? `${step}<${imageZoom}` : isRightPlace
         ? step : `${step}@${column}.${row}`
-      const texts = seen[`${z}/${x - copy * 2 ** z}/${y}${copy ? `#${copy}` : ''}`] ??= new Set()
-      texts.add(text)
+      const textsOfTile = texts[`${z}/${x - copy * 2 ** z}/${y}${copy ? `#${copy}` : ''}`] ??= new Set()
+      textsOfTile.add(text)
     }
   }
-  return Object.fromEntries(Object.keys(seen).sort().map(key => [key, [...seen[key]].sort().join('+')]))
+  return Object.fromEntries(Object.keys(texts).sort().map(key => [key, [...texts[key]].sort().join('+')]))
 }
 
-/** What is drawn by now is not complete any more: a later frame will be. */
+/** Marks the frames that were drawn as outdated: only a later frame is complete. */
 const expectFrame = () => { page.least = (page.last ?? -1) + 1 }
 
 function draw (name, { map: view, ...options }) {
-  const { projection: named, place, ...more } = view ?? {}
-  const projection = named && (named.includes(':') ? named : tilecouch.projection(named)) // a code, or a grid
+  const { projection: crs, place, ...extra } = view ?? {}
+  const projection = crs && (crs.includes(':') ? crs : tilecouch.projection(crs)) // a code, or a grid
   const map = page.map = new Map(
     {
       target: 'map', pixelRatio: 1, controls: [],
       view: new View({ center: place ? fromLonLat(place, projection)
-        : [0, 0], ...(!('resolution' in more) && { zoom: 3 }), ...more, ...(projection && { projection }) })
+        : [0, 0], ...(!('resolution' in extra) && { zoom: 3 }), ...extra, ...(projection && { projection }) })
     }
   )
   page.events = []
@@ -95,18 +95,18 @@ Object.assign(page, {
     page.map.getView().setZoom(zoom)
     page.map.render()
   },
-  /** The red of some pixels of the last frame that are not empty. */
+  /** The red values of some pixels of the last frame that are not empty. */
   colours () {
     const { data } = context.getImageData(0, 0, canvas.width, canvas.height)
-    return Array.from({ length: data.length / 400 }, (_, at) => data.subarray(at * 400, at * 400 + 4))
+    return Array.from({ length: data.length / 400 }, (_, index) => data.subarray(index * 400, index * 400 + 4))
       .filter(pixel => pixel[3]).map(([red]) => red)
   },
   see: {
     picture: () => page.drawn,
-    /** Nothing is left to load, and what is there is drawn. */
+    /** Whether everything is loaded and drawn. */
     isAtRest: (layer = page.layer) => page.complete === page.last &&
       page.complete >= (page.least ?? 0) && layer.isShown() && layer.changes() !== null,
-    /** Remembers what every frame shows, until `frames` of the window is called. */
+    /** Records the pictures of all frames, until `frames` of the window is called. */
     watch () {
       const frames = [JSON.stringify(page.drawn)]
       page.onFrame = () => {

@@ -1,5 +1,5 @@
 /* global window -- of the page, in functions that run there */
-// What a page of a test with OpenLayers consists of: the library of the map as npm has it, ours, and what reads frames.
+// The files of a test page with OpenLayers: OpenLayers from npm, our library, and code that reads frames.
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -12,7 +12,7 @@ const HTML = '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,
 
 let files
 
-/** By name: content type and text. @returns {Promise<Record<string, [string, string]>>} */
+/** The files of the page by name: content type and text. @returns {Promise<Record<string, [string, string]>>} */
 export function openlayersFiles () {
   files ??= Promise.all([
     build({
@@ -35,13 +35,13 @@ export function openlayersFiles () {
 }
 
 /**
- * Makes `map`, `olLayer` and `layer`, its source, of the window. Nothing is fetched in advance, unless told otherwise.
+ * Creates `map`, `olLayer` and its source `layer` of the window. By default nothing is fetched in advance.
  * @param {import('playwright-core').Page} page
  * @param {string} layer
  * @param {Record<string, any>} [options] of the layer; and `map`: of its view
  */
 const draw = (page, layer, { kind, ...options } = {}) => page.evaluate(
-  ([name, given]) => { window.draw(name, given) }, [layer, options]
+  ([name, layerOptions]) => { window.draw(name, layerOptions) }, [layer, options]
 )
 
 /** For onStage of suite.js. */
@@ -50,5 +50,5 @@ export const openlayers = { files: openlayersFiles, install, draw }
 /** Moves the map at once. @param {[number, number]} place longitude, latitude @param {number} [zoom] */
 export const move = (page, place, zoom) => page.evaluate(([to, z]) => { window.move(to, z) }, [place, zoom])
 
-/** Each frame is read: Chromium says on the console that this takes time. */
+/** A message of Chromium: reading each frame takes time. */
 export const READING = /GPU stall due to ReadPixels/

@@ -1,6 +1,6 @@
-// Pages for the tests of this process. To open a page takes more time than most tests, so a page that a test has left
-// serves the next one, of any suite: its document has ended, and the cache and the storage of its context are empty. A
-// page is closed where a test has changed more than that, or has failed.
+// Pages for the tests of this process. Opening a page takes more time than most tests, so later tests of any suite use
+// a page again: its document is ended, and the cache and the storage of its context are emptied. A page is closed if a
+// test has changed more than that, or has failed.
 import { openPage } from '../../viewer/browser.js'
 
 /**
@@ -9,14 +9,14 @@ import { openPage } from '../../viewer/browser.js'
  * @property {import('playwright-core').BrowserContext} context
  * @property {() => Promise<import('playwright-core').CDPSession>} openSession
  * @property {boolean} isChanged a test has changed how the page behaves in every document
- * @property {string} kind only pages of the same options and script are equal
+ * @property {string} kind options and script: a page only replaces pages of the same kind
  * @property {import('playwright-core').Browser} browser
  */
 
-const MOST = 6 // pages that no test uses: each is a process of the browser
+const MAX_FREE = 6 // unused pages that are kept: each is a process of the browser
 
-/** Pages that no test uses, the one that was used last at the end. @type {Entry[]} */
-const free = []
+/** Unused pages, the one that was used last at the end. @type {Entry[]} */
+const freePages = []
 
 /** Methods that change a page or its context for every document. */
 const CHANGES = {
@@ -35,9 +35,9 @@ function watchChanges (entry) {
   )) {
     for (const name of names) {
       const method = owner[name].bind(owner)
-      owner[name] = (...given) => {
+      owner[name] = (...args) => {
         entry.isChanged = true
-        return method(...given)
+        return method(...args)
       }
     }
   }
@@ -50,17 +50,17 @@ function watchChanges (entry) {
  */
 async function empty ({ view: { page, errors }, context, openSession }) {
   const { origin } = new URL(page.url())
-  if (origin === 'null') return false // it could not be loaded: whose storage would be emptied?
+  if (origin === 'null') return false // the page was not loaded, so it has no storage to empty
   try {
     await page.goto('about:blank')
-    await page.mouse.move(-10, -10) // nothing of the next document is under the pointer
+    await page.mouse.move(-10, -10) // the pointer is on no element of the next document
     await context.clearCookies()
     const session = await openSession()
     await session.send('Network.clearBrowserCache')
     await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' })
-    await session.detach() // with a second session, a page that is offline says that it is not
+    await session.detach() // while a second session is open, an offline page reports that it is online
   } catch {
-    return false // it was on its way to another document
+    return false // the page was on its way to another document
   }
   errors.length = 0
   return true
@@ -68,7 +68,7 @@ async function empty ({ view: { page, errors }, context, openSession }) {
 
 /** The pages of one suite. */
 export class Pages {
-  /** @type {Entry[]} those of the test that runs */
+  /** @type {Entry[]} pages of the running test */
   #used = []
   #browser
 
@@ -84,9 +84,9 @@ export class Pages {
    */
   async open (options, script, argument) {
     const kind = JSON.stringify([options, argument, String(script)])
-    const at = free.findIndex(entry => entry.browser === this.#browser && entry.kind === kind)
-    if (at >= 0) {
-      this.#used.push(...free.splice(at, 1))
+    const index = freePages.findIndex(entry => entry.browser === this.#browser && entry.kind === kind)
+    if (index >= 0) {
+      this.#used.push(...freePages.splice(index, 1))
     } else {
       const view = await openPage(this.#browser, options)
       if (script) await view.page.addInitScript(script, argument)
@@ -99,25 +99,25 @@ export class Pages {
     return (this.#used.at(-1)).view.page
   }
 
-  /** The pages of the test that runs. */
+  /** The pages of the running test. */
   get used () {
     return this.#used.map(({ view }) => view.page)
   }
 
   /**
    * Ends the documents of a test.
-   * @param {boolean} [hasPassed] else its pages are not used again
-   * @returns {Promise<string[]>} what was on their consoles
+   * @param {boolean} [hasPassed] if false, its pages are not used again
+   * @returns {Promise<string[]>} messages on their consoles
    */
   async leave (hasPassed = true) {
-    const left = this.#used.splice(0)
-    const errors = left.flatMap(({ view }) => view.errors)
-    for (const entry of left.filter(({ view }) => !view.page.isClosed())) {
+    const entries = this.#used.splice(0)
+    const errors = entries.flatMap(({ view }) => view.errors)
+    for (const entry of entries.filter(({ view }) => !view.page.isClosed())) {
       const { view, context, isChanged } = entry
       const isFit = hasPassed && !isChanged && context.pages().length === 1
-      if (isFit && await empty(entry)) free.push(entry)
+      if (isFit && await empty(entry)) freePages.push(entry)
       else await view.close()
-      if (free.length > MOST) await free.shift()?.view.close()
+      if (freePages.length > MAX_FREE) await freePages.shift()?.view.close()
     }
     return errors
   }

@@ -1,62 +1,62 @@
-// PouchDBs of a suite on LevelDB, and what is in them.
+// Creates PouchDBs of a suite on LevelDB, and reads all their documents.
 import path from 'node:path'
 import PouchDB from 'pouchdb-node'
 import { useFolder } from '../folder.js'
 
 export { PouchDB }
 
-/** A new PouchDB for whoever asks, all of them gone after each test. */
+/** Returns a function that creates PouchDBs, which are removed after each test. */
 export function usePouches () {
-  const made = []
+  const databases = []
   afterEach(async () => {
-    for (const db of made.splice(0)) await db.close().catch(() => {}) // some tests close them
+    for (const db of databases.splice(0)) await db.close().catch(() => {}) // some tests close them
   })
   const folder = useFolder() // removed after they are closed
   return (options = {}) => {
-    const db = new PouchDB(path.join(folder.dir, `${made.length}`), options)
-    made.push(db)
+    const db = new PouchDB(path.join(folder.dir, `${databases.length}`), options)
+    databases.push(db)
     return db
   }
 }
 
 /**
- * Every leaf of every document with its fields, ancestors and bytes, and which one wins. Runs in pages as well.
+ * Reads every leaf of every document with its fields, ancestors and bytes, and the winning revision. Runs in pages too.
  * @param {any} db
  */
 export async function everything (db) {
   const { results } = await db.changes({ style: 'all_docs', return_docs: true })
-  const all = {}
+  const docsById = {}
   for (const { id, changes } of results) {
     if (id.startsWith('_design/')) continue
     const leaves = await db.get(id, { open_revs: changes.map(({ rev }) => rev), revs: true, attachments: true })
     const winner = await db.get(id).then(({ _rev: rev }) => rev, ({ reason }) => reason)
-    // PouchDB answers in the order in which it finds them
-    all[id] = {
+    // PouchDB returns the leaves in no fixed order
+    docsById[id] = {
       winner, leaves: leaves.map(({ ok, missing }) => ok ?? { _rev: missing }).sort((a, b) => a._rev < b._rev ? -1 : 1)
     }
   }
-  return all
+  return docsById
 }
 
 /**
- * Images are taken by a compaction while a database reads them: PouchDB answers no bytes then, and no error.
+ * Imitates a compaction that removes images while a database reads them: PouchDB then returns no bytes and no error.
  * @param {any} db a PouchDB @param {'allDocs' | 'get' | 'bulkGet'} method
  * @param {(answer: any) => any[]} docsOf its answer
  * @param {number} [times] how often
- * @returns {() => number} how many were taken
+ * @returns {() => number} returns how many images were removed
  */
 export function takeImages (db, method, docsOf, times = 1) {
   const read = db[method]
-  let taken = 0
-  db[method] = async (...asked) => {
-    const answer = await read.apply(db, asked)
-    const isOpen = taken < times && asked.at(-1)?.attachments
-    const image = isOpen && docsOf(answer).find(doc => doc?._attachments?.tile)?._attachments.tile
+  let removed = 0
+  db[method] = async (...args) => {
+    const answer = await read.apply(db, args)
+    const isDue = removed < times && args.at(-1)?.attachments
+    const image = isDue && docsOf(answer).find(doc => doc?._attachments?.tile)?._attachments.tile
     if (image) {
       image.data = typeof image.data === 'string' ? '' : Buffer.alloc(0)
-      taken++
+      removed++
     }
     return answer
   }
-  return () => taken
+  return () => removed
 }

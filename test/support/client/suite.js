@@ -1,6 +1,5 @@
 /* global window -- of the page, in functions that run there */
-// A store with layers, a server before it that can be made to fail, and a browser: what the tests of the client library
-// stand on.
+// Helpers for tests of the client library: a store with layers, a server in front of it that can fail, and a browser.
 import assert from 'node:assert/strict'
 import { Store, warmIndexes } from '../../../loader/index.js'
 import { backends } from '../backends.js'
@@ -12,7 +11,7 @@ import { at, draw, install, rest } from './maps.js'
 import { Pages } from './pages.js'
 
 /**
- * A map library: what its page consists of, what runs in it first, and what puts a layer on a map of it.
+ * A map library: the files of its page, the script that runs first, and a function that puts a layer on a map.
  * @typedef {{files?: () => Promise<Record<string, [string, string]>>, install: (isPatient?: boolean) => void,
  *   draw: typeof draw}} Library
  * @type {Library}
@@ -28,7 +27,7 @@ const gallery = new Map()
 // 3 x 2 tiles in the middle of zoom 3, and parts of others around them
 const VIEW = { viewport: { width: 700, height: 500 } }
 
-/** `together` of layers whose steps are never too late, however busy the machine; the page cuts long waits short. */
+/** `together` of layers whose tiles must never be late, even on a busy machine; the page shortens long timeouts. */
 export const UNHURRIED = 100000
 
 /** The store of a server with some layers of the gallery. @param {string[]} names */
@@ -57,8 +56,8 @@ async function newStore (url, names = []) {
 /**
  * A suite on every store (or on the embedded one alone, where the store makes no difference).
  * @param {string} title
- * @param {{layers: string[], everywhere?: boolean, library?: Library, writes?: boolean}} options writes: it changes
- *   layers of the gallery, so it has a store of its own
+ * @param {{layers: string[], everywhere?: boolean, library?: Library, writes?: boolean}} options writes: the suite
+ *   changes layers of the gallery, so it has its own store
  * @param {(stage: Stage) => void} body
  */
 export function onStage (title, { layers, everywhere = false, library = leaflet, writes = false }, body) {
@@ -95,7 +94,7 @@ export class Stage {
     this.#pages = new Pages(browser)
   }
 
-  /** Makes a store with layers. @param {string} url @param {string[]} layers */
+  /** Creates a store with layers. @param {string} url @param {string[]} layers */
   async build (url, layers) {
     await this.stand({ url, store: await newStore(url, layers) })
   }
@@ -106,7 +105,7 @@ export class Stage {
     this.front = await startFront(url, { files: this.#library.files })
   }
 
-  /** Fails the test when anything was on the console but what it said would be. */
+  /** Fails the test if the console has messages that the test did not allow. */
   async clear () {
     const errors = (await this.#pages.leave()).filter(text => !this.#allowed.some(pattern => pattern.test(text)))
     this.#allowed = []
@@ -114,7 +113,7 @@ export class Stage {
     assert.deepEqual(errors, [], 'nothing on the console')
   }
 
-  /** A test that provokes errors says which. @param {RegExp[]} patterns */
+  /** Allows errors that a test provokes. @param {RegExp[]} patterns */
   allow (...patterns) {
     this.#allowed.push(...patterns)
   }
@@ -126,7 +125,7 @@ export class Stage {
 
   /**
    * @param {import('playwright-core').BrowserContextOptions} [options]
-   * @param {boolean} [isPatient] waits longer than two seconds are not cut short
+   * @param {boolean} [isPatient] keeps timeouts of more than two seconds
    */
   async page (options = {}, isPatient = false) {
     const page = await this.#pages.open({ ...VIEW, ...options }, this.#library.install, isPatient)
@@ -136,8 +135,8 @@ export class Stage {
   }
 
   /**
-   * A page with a map and a layer on it, `map` and `layer` of its window. Resolves when all is drawn, unless told
-   * otherwise. Nothing is fetched in advance, likewise.
+   * Opens a page with a map and a layer on it, `map` and `layer` of its window. By default it waits until all is drawn,
+   * and nothing is fetched in advance.
    * @param {string} layer
    * @param {Record<string, any>} [options] of the layer; and `map`: of the map, `wait: false`, `kind: 'couch'`, `page`:
    *   of the context; `isPatient`: see `page`
@@ -154,37 +153,37 @@ export class Stage {
     return this.#library.draw(page, layer, { map, kind, ...options })
   }
 
-  /** Waits until everything in view is drawn, and says what it is. */
+  /** Waits until everything in view is drawn, and returns the picture. */
   rest (page) {
     return rest(page)
   }
 
-  /** Moves the clock, waits, and says what is to be seen. */
+  /** Sets the time of the layer, waits, and returns the picture. */
   at (page, time) {
     return at(page, time)
   }
 }
 
-/** What is to be seen of a tile, by a rule: the picture as it should be. */
+/** The expected picture: the rule returns the text of each tile. */
 export const expected = (picture, rule) =>
   Object.fromEntries(Object.keys(picture).map(key => [key, rule(...key.split('#')[0].split('/').map(Number))]))
 
-/** Checks that every tile of a picture is as it should be at a step of its layer. */
+/** Asserts that every tile of a picture shows the right step of its layer. */
 export const shows = (picture, layer, step) => assert.deepEqual(picture,
   expected(picture, (...tile) => stepAt(layer, step, ...tile)), `${layer} at step ${step}`)
 
-/** What is to be seen now, finished or not. */
+/** The present picture, complete or not. */
 export const pictureOf = page => page.evaluate(() => window.see.picture())
 
 /** The events of a layer so far, of one type or all. */
 export const eventsOf = async (page, type) =>
   (await call(page, 'events.slice')).filter(event => type === undefined || event.type === type)
 
-/** Waits until so many events of a type have been fired. */
+/** Waits until at least `count` events of a type have been fired. */
 export const waitForEvent = (page, type, count = 1) => page.waitForFunction(([name, least]) =>
   window.events.filter(event => event.type === name).length >= least, [type, count])
 
-/** Calls a method of the layer (or of something else that hangs on the window). */
+/** Calls a method, or reads a property, of an object of the window, such as `layer.setTime`. */
 export const call = (page, path, ...args) => page.evaluate(([name, values]) => {
   const names = name.split('.')
   const method = names.pop()
@@ -194,12 +193,12 @@ export const call = (page, path, ...args) => page.evaluate(([name, values]) => {
 }, [path, args])
 
 /**
- * Does something while every frame is watched; the pictures that were seen, each once in a row.
+ * Runs a task, and returns the pictures of all frames meanwhile, without repeats in a row.
  * @param {import('playwright-core').Page} page @param {() => Promise<any>} task
- * @param {boolean} [all] also tiles of a zoom that is being left
+ * @param {boolean} [everyZoom] also tiles of a zoom that is being left
  */
-export async function frames (page, task, all = false) {
-  await page.evaluate(whole => { window.see.watch(undefined, whole) }, all)
+export async function frames (page, task, everyZoom = false) {
+  await page.evaluate(value => { window.see.watch(undefined, value) }, everyZoom)
   await task()
   return call(page, 'frames')
 }

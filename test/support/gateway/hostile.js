@@ -1,5 +1,5 @@
-// Hostile requests, the same ones for a seed every time: every kind of address with something wrong in it, in headers
-// and bodies that no client of good faith sends. And upstreams that mean harm.
+// Hostile requests, the same ones for each seed: every kind of address with something wrong in it, with headers and
+// bodies that no honest client sends. And hostile upstreams.
 import { gzipSync } from 'node:zlib'
 import { random } from '../../../bench/tiles.js'
 import { startServer } from '../server.js'
@@ -11,7 +11,7 @@ export const UPSTREAM_SECRET = 'what an inner server says'
 const bomb = gzipSync(Buffer.alloc(100e6))
 const vectorBomb = gzipSync(Buffer.alloc(100e6, 0x1a))
 
-/** A PNG that says it has this many pixels a side. */
+/** A PNG whose header claims this many pixels a side. */
 function pngOfSize (side) {
   const bytes = Buffer.from(png(1))
   bytes.writeUInt32BE(side, 16)
@@ -20,7 +20,7 @@ function pngOfSize (side) {
 }
 
 /**
- * How `cruel` answers each layer.
+ * How the upstream `cruel` answers each layer.
  * @type {Record<string, (res: import('node:http').ServerResponse, inner: string) => any>}
  */
 const ways = {
@@ -35,9 +35,9 @@ const ways = {
   vectors: res => res.writeHead(200, { 'content-type': 'application/vnd.mapbox-vector-tile' }).end(vectorBomb),
   gigapixels: res => res.end(pngOfSize(60000)),
   cut: res => res.writeHead(200, { 'content-length': 5000 }).write(png(1), () => res.destroy()),
-  endless: res => { const more = () => {
+  endless: res => { const writeMore = () => {
     while (!res.destroyed && res.write(Buffer.alloc(65536, UPSTREAM_SECRET)));
-  }; res.on('drain', more); more() },
+  }; res.on('drain', writeMore); writeMore() },
   silent: () => {},
   inwards: (res, inner) => res.writeHead(302, { location: `${inner}/1.png` }).end(UPSTREAM_SECRET),
   elsewhere: res => res.writeHead(302, { location: 'file:///etc/passwd' }).end(UPSTREAM_SECRET),
@@ -54,12 +54,12 @@ const spellings = port => [
   `http://127.0.0.1:${port}/?url={z}/{x}/{y}`
 ]
 
-/** Layers with an upstream that means harm, or none that may be asked. */
+/** Layers with a harmful upstream, or with one that must not be asked. */
 const HARMFUL = [
-  ...[...Object.keys(ways), 'wms'].map(way => `cruel-${way}`), ...spellings(0).map((_, at) => `inner-${at}`)
+  ...[...Object.keys(ways), 'wms'].map(way => `cruel-${way}`), ...spellings(0).map((_, index) => `inner-${index}`)
 ]
 
-/** What only headers say that a proxy may set: no answer repeats it. */
+/** A name that only headers of proxies hold. No answer repeats it. */
 export const FORWARDED = 'forwarded-by-nobody'
 
 const ODD = ['', '-1', '0', '00', '01', '1', '3', '7', '8', '30',
@@ -215,31 +215,31 @@ const ENDS = [
 
 /**
  * @typedef {{method: string, target: string, headers: [string, string][], body: string, broken: boolean}} Hostile
- *   broken: not even HTTP
+ *   broken: not valid HTTP
  */
 
 /** @param {number} seed */
 export function hostile (seed) {
-  const next = random(seed)
-  const chance = share => next() < share
-  const pick = list => list[Math.floor(next() * list.length)]
-  const several = (most, make) => Array.from({ length: Math.floor(next() * (most + 1)) }, make)
+  const nextRandom = random(seed)
+  const chance = share => nextRandom() < share
+  const pick = list => list[Math.floor(nextRandom() * list.length)]
+  const several = (max, make) => Array.from({ length: Math.floor(nextRandom() * (max + 1)) }, make)
 
   const query = () => several(4, () => `${pick(NAMES)}=${chance(0.7) ? encode(pick(VALUES)) : pick(VALUES)}`).join('&')
   const wmts = () => several(9,
     () =>
       `${pick(WMTS_NAMES)}=` +
         `${chance(0.9) ? encode(pick(chance(0.7) ? WMTS_VALUES : [...ODD, ...VALUES])) : pick(VALUES)}`).join('&')
-  const number = () => chance(0.75) ? `${Math.floor(next() * 5)}` : pick(ODD)
+  const number = () => chance(0.75) ? `${Math.floor(nextRandom() * 5)}` : pick(ODD)
   const tile = () => `${number()}/${number()}/${number()}${pick(EXTS)}`
   const reference = () => pick(LAYERS) + (chance(0.5) ? '' : pick(TIMES))
 
-  /** Right but for one part, and sometimes right. */
-  const nearly = (parts, between, odd = ODD) => {
-    const wrong = Math.floor(next() * parts.length * 1.3)
-    return parts.map((part, index) => index === wrong ? pick(odd) : part).join(between)
+  /** Joins parts after replacing at most one of them by a wrong value. */
+  const nearly = (parts, between, wrongValues = ODD) => {
+    const wrongIndex = Math.floor(nextRandom() * parts.length * 1.3)
+    return parts.map((part, index) => index === wrongIndex ? pick(wrongValues) : part).join(between)
   }
-  const nearlyWmts = (...more) => nearly(['SERVICE=WMTS', 'VERSION=1.0.0', ...more],
+  const nearlyWmts = (...parameters) => nearly(['SERVICE=WMTS', 'VERSION=1.0.0', ...parameters],
     '&', ['', ...VALUES.map(value => `TIME=${encode(value)}`), ...ODD.map(value => `TILEROW=${encode(value)}`),
       ...WMTS_VALUES.map(value => `${pick(WMTS_NAMES)}=${encode(value)}`)])
 
@@ -269,7 +269,7 @@ export function hostile (seed) {
       pick(['?embed?x', '??embed', '?embed', '?token=', '?token=x&token=y', 'layers?token=',
         'index.html?embed?token=']),
     () => `/db/osm:3:1:1/tile?${pick(NAMES)}=${encode(pick(VALUES))}`,
-    () => `/${pick(HARMFUL)}${pick(['', '', '@2021'])}/${Math.floor(next() * 4)}/0/0.png`,
+    () => `/${pick(HARMFUL)}${pick(['', '', '@2021'])}/${Math.floor(nextRandom() * 4)}/0/0.png`,
     () => `/${pick(HARMFUL)}${pick(['.json', '/times.json', '/1/0/0.json'])}`,
     () => `/wmts/${pick([...HARMFUL, 'h0', 'h7'])}/default/WebMercatorQuad/1/0/0.png`,
     () => `/${reference()}/${tile()}`,
@@ -309,14 +309,14 @@ export function hostile (seed) {
   /** @returns {Hostile} */
   return function make () {
     const target = pick(addresses)()
-    const asks = /^\/db\//.test(target) && chance(0.4)
-    const method = asks ? 'POST' : pick(METHODS)
+    const isQuery = /^\/db\//.test(target) && chance(0.4)
+    const method = isQuery ? 'POST' : pick(METHODS)
     const body = method === 'POST' || chance(0.1) ? pick(BODIES) : ''
     const headers = [['Host', pick(HOSTS)], ...several(4, () => {
       const name = pick(Object.keys(HEADERS))
       return [name, pick(HEADERS[name])]
     })]
-    if (asks && chance(0.8)) headers.push(['Content-Type', 'application/json'])
+    if (isQuery && chance(0.8)) headers.push(['Content-Type', 'application/json'])
     return { method, target, headers, body, broken: chance(0.03) }
   }
 }
@@ -330,9 +330,9 @@ function encode (text) {
 }
 
 /**
- * As it goes over the wire.
+ * The bytes of a request on the wire.
  * @param {Hostile} request
- * @param {{last?: boolean}} [options] last: of its connection
+ * @param {{last?: boolean}} [options] last: the last request of its connection
  */
 export function onTheWire ({ method, target, headers, body, broken }, { last = true } = {}) {
   const bytes = Buffer.from(body)
@@ -344,20 +344,20 @@ export function onTheWire ({ method, target, headers, body, broken }, { last = t
 }
 
 /**
- * Starts two upstreams: `cruel` may be asked, and answers with what no image is; `inner` may not be asked by any
- * address or redirect, and counts who does so all the same.
+ * Starts two upstreams. `cruel` may be asked, and never answers with a valid image. `inner` must not be reached by any
+ * address or redirect, and counts the requests that reach it all the same.
  * @returns {Promise<{layers: Record<string, Record<string, any>>, network: string, asked: {cruel: number, inner:
  *   number}, close: () => Promise<void>}>}
- *   layers: their upstreams by name; network: what an operator who trusts `cruel` names
+ *   layers: with their upstreams, by name; network: what an operator who trusts `cruel` allows
  */
 export async function startHostileUpstreams () {
-  const asked = { cruel: 0, inner: 0 }
+  const counts = { cruel: 0, inner: 0 }
   const inner = await startServer((req, res) => {
-    asked.inner++
+    counts.inner++
     res.end(png(1))
   })
   const cruel = await startServer((req, res) => {
-    asked.cruel++
+    counts.cruel++
     ways[req.url?.split('/')[1] ?? '']?.(res, inner.url)
   })
   const xyz = url => ({ url, timeout: 1, negative: 0 })
@@ -365,10 +365,10 @@ export async function startHostileUpstreams () {
     layers: Object.fromEntries([
       ...Object.keys(ways).map(way => [`cruel-${way}`, xyz(`${cruel.url}/${way}/{z}/{x}/{y}.png`)]),
       ['cruel-wms', { type: 'wms', url: `${cruel.url}/service`, layers: 'a', timeout: 1, negative: 0 }],
-      ...spellings(inner.port).map((url, at) => [`inner-${at}`, xyz(url)])
+      ...spellings(inner.port).map((url, index) => [`inner-${index}`, xyz(url)])
     ]),
     network: `127.0.0.1:${cruel.port}`,
-    asked,
+    asked: counts,
     close: async () => { await Promise.all([cruel, inner].map(server => server.close())) }
   }
 }

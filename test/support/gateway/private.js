@@ -1,5 +1,4 @@
-// A store with an open and two private layers, whose every byte is known, a gateway before it, and visitors of all
-// kinds.
+// A store with an open and two private layers, whose every byte is known, and visitors of all kinds.
 import { readToken, signToken } from '../../../loader/store/token.js'
 import { put, request } from '../backends.js'
 import { png } from '../tiles.js'
@@ -12,7 +11,7 @@ export const PRIVATE = ['secret', 'draft-a']
 const SEEDS = { open: 1, secret: 2, 'draft-a': 3 }
 const SIDE = 2
 
-/** The image of a version. Nothing of a private one is in a public one. */
+/** The image of a version. Private and public images differ. */
 export const image = (layer, x, y, time) => png(1000 * SEEDS[layer] + 100 * x + 10 * y + (time === T1 ? 1 : 2))
 
 /** @param {import('../../../loader/index.js').Store} store */
@@ -21,7 +20,7 @@ export async function fill (store) {
     await store.defineLayer(layer,
       { name: `The layer ${layer}`, description: `words-of-${layer}`, minzoom: 3, maxzoom: 3 })
     for (const time of [T1, T2]) {
-      const tiles = Array.from({ length: SIDE * SIDE }, (_, at) => [at % SIDE, Math.floor(at / SIDE)])
+      const tiles = Array.from({ length: SIDE * SIDE }, (_, index) => [index % SIDE, Math.floor(index / SIDE)])
       await store.write(tiles.map(([x, y]) => ({ layer, z: 3, x, y, time, bytes: image(layer, x, y, time) })))
       await store.putEdition(layer, time, { title: `edition-of-${layer}` })
     }
@@ -38,11 +37,11 @@ export async function fill (store) {
   }
 }
 
-/** Text of a database that no gateway shows. */
+/** Text in a database that no gateway may show. */
 export const SECRET = 'nobody may ever read this'
 
 /**
- * A database beside the store, with a document of which no gateway may show anything.
+ * Creates a database beside the store, with a document of which no gateway may show anything.
  * @returns {Promise<string>} its URL
  */
 export async function secretDatabase (backend) {
@@ -56,17 +55,17 @@ export async function secretDatabase (backend) {
 export const secrets = () =>
   PRIVATE.flatMap(layer => [T1, T2].flatMap(time => [0, 1].flatMap(x => [0, 1].map(y => image(layer, x, y, time)))))
 
-const soon = () => Math.floor(Date.now() / 1000) + 3600
+const inAnHour = () => Math.floor(Date.now() / 1000) + 3600
 export const token =
-  (layers, { until = soon(), key = 'knew', keys = KEYS } = {}) => signToken({ layers, until }, keys, key)
+  (layers, { until = inAnHour(), key = 'knew', keys = KEYS } = {}) => signToken({ layers, until }, keys, key)
 
-/** A token that was good a moment ago. */
+/** A token that has just expired. */
 export const expired = layers => token(layers, { until: Math.floor(Date.now() / 1000) - 10 })
 
-/** Signed as it should be, by somebody who does not know the key. */
+/** A token that is signed with a wrong key. */
 export const forged = layers => token(layers, { keys: { knew: 'x'.repeat(40) } })
 
-/** Whether a token is good here. */
+/** Whether a token is valid. */
 export function isGood (text) {
   try {
     return Boolean(readToken(text, KEYS))
@@ -76,7 +75,7 @@ export function isGood (text) {
 }
 
 /**
- * The same token in every way it can be brought.
+ * The ways in which a request can carry a token.
  * @type {Record<string, (path: string, text: string) => [string, Record<string, string>]>}
  */
 export const ways = {
@@ -118,7 +117,7 @@ export const addresses = layer => [
   `/db/_design/versions/_view/by_zoom?group=true&startkey=["${layer}"]&endkey=["${layer}",{}]`
 ].map(path => path.replace(/["[\]{}]/g, encodeURIComponent))
 
-/** Questions about one layer. @param {string} layer @returns {[string, any][]} */
+/** POST requests about one layer: path and body. @param {string} layer @returns {[string, any][]} */
 export const questions = layer => [
   ['/db/_all_docs', { keys: [`${layer}:3:1:0`] }],
   ['/db/_all_docs?include_docs=true&attachments=true', { keys: [`${layer}:3:1:0`] }],

@@ -1,4 +1,4 @@
-// What Prometheus reads, taken apart strictly enough to notice when it would not.
+// Parses metrics as Prometheus does, strictly enough to fail where Prometheus would.
 import assert from 'node:assert/strict'
 
 const SAMPLE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (Nan|[+-]?Inf|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)$/
@@ -14,13 +14,13 @@ export function parseMetrics (text) {
   let current
   let name = ''
   for (const line of text.split('\n').filter(Boolean)) {
-    const [, word, of, rest] = /^# (HELP|TYPE) (\S+) (.*)$/.exec(line) ?? []
+    const [, word, metricName, content] = /^# (HELP|TYPE) (\S+) (.*)$/.exec(line) ?? []
     if (word === 'HELP') {
-      assert.ok(!metrics.has(of), `${of} is there once`)
-      metrics.set(name = of, current = { help: rest, type: '', samples: [] })
+      assert.ok(!metrics.has(metricName), `${metricName} is there once`)
+      metrics.set(name = metricName, current = { help: content, type: '', samples: [] })
     } else if (word === 'TYPE') {
-      assert.equal(of, name)
-      current.type = rest
+      assert.equal(metricName, name)
+      current.type = content
     } else {
       const match = SAMPLE.exec(line)
       assert.ok(match && match[1].startsWith(name), line)

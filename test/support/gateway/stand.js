@@ -1,5 +1,5 @@
-// Gateways for tests: a whole one before a real store (useGateway, openGateway), its tile service alone before a store
-// that can be disturbed (openService), and its HTTP side alone before stand-ins for what lies behind (openFront).
+// Starts gateways for tests. useGateway and openGateway start a whole gateway on a real store. openService starts only
+// the tile service, on a store that can be disturbed; openFront only the HTTP side, on stand-ins for the rest.
 import { createHash } from 'node:crypto'
 import { until } from '../../../bench/wait.js'
 import { TilecouchError, tileId } from '../../../core/index.js'
@@ -27,15 +27,15 @@ import { ask, closeConnections } from './wire.js'
 /**
  * @param {string} db URL of the database
  * @param {Record<string, any>} [options] of the gateway
- * @param {Parameters<typeof startGateway>[1]} [own] such as a log
+ * @param {Parameters<typeof startGateway>[1]} [context] such as a log
  */
 export const openGateway =
-  (db, options = {}, own = {}) => startGateway({ db, port: 0, logLevel: 'silent', ...options }, own)
+  (db, options = {}, context = {}) => startGateway({ db, port: 0, logLevel: 'silent', ...options }, context)
 
 /**
- * A store that everybody reads.
+ * Creates a store that everybody may read.
  * @param {string} url
- * @param {(store: Store) => Promise<any>} fill before it is published
+ * @param {(store: Store) => Promise<any>} fill writes before the store is published
  */
 export async function openStore (url, fill) {
   const store = await Store.create(url)
@@ -48,43 +48,43 @@ export async function openStore (url, fill) {
  * A store and a gateway for all tests of a suite.
  * @param {{database: () => Promise<string>}} backend
  * @param {object} [setup]
- * @param {(store: Store) => Promise<any>} [setup.fill] before it is published
+ * @param {(store: Store) => Promise<any>} [setup.fill] writes before the store is published
  * @param {Record<string, any> | null} [setup.options] of the gateway; null: no gateway
  */
 export function useGateway (backend, { fill = async () => {}, options = {} } = {}) {
-  const more = []
-  const own = {
+  const extraGateways = []
+  const context = {
     url: '',
     store: undefined,
     gateway: undefined,
-    /** @param {string} path @param {Parameters<typeof ask>[2]} [asked] */
-    ask: (path, asked) => ask(own.gateway.url, path, asked),
-    /** Another gateway, for one test. @param {Record<string, any>} others options */
-    async another (others) {
-      more.push(await openGateway(own.url, others))
-      return more.at(-1)
+    /** @param {string} path @param {Parameters<typeof ask>[2]} [request] */
+    ask: (path, request) => ask(context.gateway.url, path, request),
+    /** Opens another gateway for one test. @param {Record<string, any>} otherOptions */
+    async another (otherOptions) {
+      extraGateways.push(await openGateway(context.url, otherOptions))
+      return extraGateways.at(-1)
     }
   }
   before(async function () {
     this.timeout(60000)
-    own.url = await backend.database()
-    own.store = await openStore(own.url, fill)
-    if (options) own.gateway = await openGateway(own.url, options)
+    context.url = await backend.database()
+    context.store = await openStore(context.url, fill)
+    if (options) context.gateway = await openGateway(context.url, options)
   })
   afterEach(async () => {
-    if (!more.length) return
-    closeConnections() // a gateway waits for connections that were in use a moment ago
-    await Promise.all(more.splice(0).map(gateway => gateway.close()))
+    if (!extraGateways.length) return
+    closeConnections() // a gateway waits for kept-alive connections that were used a moment ago
+    await Promise.all(extraGateways.splice(0).map(gateway => gateway.close()))
   })
   after(async () => {
     closeConnections()
-    await own.gateway?.close()
-    await own.store?.destroy()
+    await context.gateway?.close()
+    await context.store?.destroy()
   })
-  return own
+  return context
 }
 
-/** Everything quicker than in earnest, so that a test need not wait. */
+/** Limits with shorter times than by default, so that tests need not wait. */
 export const quick = {
   heartbeat: 100, silence: 1500, firstDelay: 20, longestDelay: 100,
   retries: 1, pause: 20, upstreamTimeout: 300, rest: 300
@@ -97,17 +97,17 @@ export function throughFront (front, db) {
 }
 
 /**
- * @param {string} db URL of a database that is there
+ * @param {string} db URL of an existing database
  * @param {object} [setup]
  * @param {number} [setup.memory] bytes
  * @param {Record<string, any>} [setup.options]
  * @param {Record<string, any>} [setup.limits]
- * @param {boolean} [setup.follow] waits until changes are heard
+ * @param {boolean} [setup.follow] waits until the service follows the changes
  */
 export async function openService (db, { memory: bytes = 20e6, options = {}, limits = {}, follow = true } = {}) {
   const front = await startFront(db)
-  const through = throughFront(front, db)
-  const store = await Store.open(through, { retries: 3, firstDelay: 20, longestDelay: 100 })
+  const frontUrl = throughFront(front, db)
+  const store = await Store.open(frontUrl, { retries: 3, firstDelay: 20, longestDelay: 100 })
   const memory = new Memory(bytes)
   const layers = new Layers(store, { limits: { pause: 50, timesAge: 0 } })
   const upstreams = new Upstreams({ options: { upstreamNetworks: LOOPBACK, ...options } })
@@ -127,15 +127,15 @@ export async function openService (db, { memory: bytes = 20e6, options = {}, lim
     store,
     front,
     reads,
-    /** Bodies of the requests that asked for documents with their bytes. */
+    /** The ids in each request for documents with their bytes. */
     bulkReads: () => front.requests().filter(({ path }) => path.startsWith('_bulk_get?'))
       .map(({ body }) => body.docs.map(({ id }) => id)),
     timelineReads: () => front.requests().filter(({ path }) => path.startsWith('_all_docs/queries'))
       .map(({ body }) => body.queries[0].keys),
-    /** The store is away, until the function it answers is called. */
+    /** Makes the store unavailable, until the returned function is called. */
     async cutOff () {
       await front.stop()
-      return () => front.restart(+new URL(through).port)
+      return () => front.restart(+new URL(frontUrl).port)
     },
     async close () {
       await tiles.close()
@@ -145,7 +145,7 @@ export async function openService (db, { memory: bytes = 20e6, options = {}, lim
   }
 }
 
-/** Waits until the service has heard of everything the store knows. */
+/** Waits until the service has heard of all changes of the store. */
 export async function heard ({ tiles }, store) {
   const { update_seq: seq } = await store.info()
   await until(() => Number.parseInt(tiles.following.since) >= Number.parseInt(seq),
@@ -175,29 +175,29 @@ export function entryOf (
  * @param {object} [setup]
  * @param {Record<string, any>} [setup.options]
  * @param {Record<string, any>} [setup.kept] entries in memory by id, `osm:1:0:0` or `osm:1:0:0@2024`
- * @param {(id: string, signal: AbortSignal) => Promise<any>} [setup.get] what memory lacks
+ * @param {(id: string, signal: AbortSignal) => Promise<any>} [setup.get] reads entries that memory lacks
  * @param {Record<string, any>} [setup.layers] documents by name
- * @param {Record<string, any>} [setup.routes] more of them
+ * @param {Record<string, any>} [setup.routes] more routes
  * @param {Record<string, any>} [setup.limits] of the listener
  * @param {any} [setup.store]
  */
 export async function openFront (
-  { options = {}, kept = {}, get, layers = { osm: {} }, routes = {}, limits = {}, store = {} } = {}
+  { options = {}, kept: entries = {}, get, layers = { osm: {} }, routes = {}, limits = {}, store = {} } = {}
 ) {
-  const all = { ...resolveOptions(), ...options }
+  const allOptions = { ...resolveOptions(), ...options }
   const requests = []
   const lines = []
   const idOf = (layer, z, x, y, time) => tileId(layer, z, x, y) + (time === undefined ? '' : `@${time}`)
   const missing = async id => { throw new TilecouchError('TILE_NOT_FOUND', { id }) }
   const stopping = new AbortController()
   const ctx = {
-    options: all,
+    options: allOptions,
     store,
     signal: stopping.signal,
     tileTimeout: TILE_TIMEOUT,
     tiles: {
-      peek: (...asked) => kept[idOf(...asked)] &&
-        { entry: kept[idOf(...asked)], outcome: kept[idOf(...asked)].outcome ?? 'hit' },
+      peek: (...place) => entries[idOf(...place)] &&
+        { entry: entries[idOf(...place)], outcome: entries[idOf(...place)].outcome ?? 'hit' },
       get: async (layer, z, x, y, time, { signal }) => (
         { entry: await (get ?? missing)(idOf(layer, z, x, y, time), signal), outcome: 'miss' }
       )
@@ -210,9 +210,9 @@ export async function openFront (
     },
     metrics: { request: answer => requests.push(answer) },
     log: createLog({ level: 'trace', destination: { write: line => { lines.push(JSON.parse(line)) } } }),
-    cors: new Cors(all.cors),
-    policy: new CachePolicy(all),
-    publicUrl: publicUrlOf(all)
+    cors: new Cors(allOptions.cors),
+    policy: new CachePolicy(allOptions),
+    publicUrl: publicUrlOf(allOptions)
   }
   const listener = new Listener(createHandler(ctx, { tile, tilejson, health, ...routes }), limits)
   const port = await listener.listen(0, '127.0.0.1')

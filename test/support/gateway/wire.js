@@ -1,4 +1,4 @@
-// Requests as they are written: no client library tidies the path, the headers or the body before they are sent.
+// Sends requests exactly as they are written: no client library changes the path, the headers or the body.
 import http from 'node:http'
 import net from 'node:net'
 
@@ -6,18 +6,18 @@ const agent = new http.Agent({ keepAlive: true, maxSockets: 256 })
 
 /**
  * @typedef {{status: number, headers: Record<string, any>, body: Buffer, text: string, json: any, cut: boolean}} Answer
- *   cut: the connection ended before the answer did
+ *   cut: the connection ended before the end of the answer
  */
 
 /**
- * @param {string} base @param {string} path as it is to be sent
+ * @param {string} base @param {string} path sent as it is
  * @param {{method?: string, headers?: Record<string, any>, body?: string | Buffer, signal?: AbortSignal, agent?:
  *   http.Agent | false}} [options]
  * @returns {Promise<Answer>}
  */
 export function ask (base, path, { body, headers, ...options } = {}) {
   const { hostname, port } = new URL(base)
-  const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) } // node sends none with DELETE
+  const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) } // Node sends none with DELETE
   return new Promise((resolve, reject) => {
     const request =
       http.request({ hostname, port, path, agent, headers: { ...length, ...headers }, ...options }, response => {
@@ -55,9 +55,9 @@ export const post = (base, path, value, { headers } = {}) => ask(base, path, {
 })
 
 /**
- * Sends bytes over a connection of their own and says what came back, when the other side closes or nothing more comes.
+ * Sends bytes over a new connection. Returns the answer when the other side closes, or when nothing more arrives.
  * @param {string} base @param {string | Buffer} bytes
- * @param {{timeout?: number}} [options] milliseconds without a word
+ * @param {{timeout?: number}} [options] milliseconds without data
  * @returns {Promise<string>}
  */
 export function speak (base, bytes, { timeout = 3000 } = {}) {
@@ -73,7 +73,7 @@ export function speak (base, bytes, { timeout = 3000 } = {}) {
   })
 }
 
-/** The status codes of all answers in what came over a connection. */
+/** The status codes of all answers that a connection received. */
 export const statuses = text => [...text.matchAll(/^HTTP\/1\.[01] (\d{3})/gm)].map(([, status]) => +status)
 
 export const closeConnections = () => agent.destroy()

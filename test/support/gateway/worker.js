@@ -1,5 +1,5 @@
-// A worker for tests of the crew: a server that does as the address says, in the place of the gateway. Its options say
-// what goes wrong: `config` is a file; while it is there, nothing starts; `cors` says how.
+// A worker for tests of the crew: instead of the gateway, a server that does what the address says. Its options choose
+// failures: `config` is a file, and nothing starts while it exists; `cors` says how the start fails.
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { TilecouchError } from '../../../core/index.js'
@@ -17,12 +17,12 @@ serveAsWorker(async (options, { metrics }) => {
     if (options.cors === 'hang') return new Promise(() => {})
     throw new TilecouchError('DATABASE_NOT_FOUND', { db: 'http://localhost/tiles' })
   }
-  const held = new Set()
+  const heldResponses = new Set()
   const pages = {
     '/pid': res => res.end(String(process.pid)),
     '/options': res => res.end(JSON.stringify(options)),
     '/exit': () => process.exit(7),
-    '/hold': res => { held.add(res.write(`${process.pid}\n`) && res) },
+    '/hold': res => { heldResponses.add(res.write(`${process.pid}\n`) && res) },
     '/health': res => res.writeHead(200).end('{"status":"ok"}'),
     '/count': res => {
       metrics.request({ kind: 'tile', layer: 'osm', outcome: 'hit', status: 200, seconds: 0.001 })
@@ -43,7 +43,7 @@ serveAsWorker(async (options, { metrics }) => {
       if (options.cors === 'never ends') return
       server.close(resolve)
       ops?.close()
-      for (const res of held) res.end('done\n')
+      for (const res of heldResponses) res.end('done\n')
     })
   }
 })

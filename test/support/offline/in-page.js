@@ -1,4 +1,4 @@
-// Runs in the page before everything else: what tests ask of an OfflineStore there, and what it leaves behind.
+// Runs in the page before everything else: `field`, with which tests use an OfflineStore and see what it leaves behind.
 /* global window, L, IDBFactory, IDBDatabase, indexedDB -- of the page */
 
 export function installField () {
@@ -21,15 +21,15 @@ export function installField () {
     close.call(this)
   }
 
-  const told = error => ({ code: error.code ??
+  const describeError = error => ({ code: error.code ??
     error.name, message: error.message, ...(error.details && { details: JSON.parse(JSON.stringify(error.details)) }) })
-  const running = {}
+  const runningCalls = {}
   const tasks = /** @type {number[]} */ ([])
   new PerformanceObserver(list => tasks.push(...list.getEntries().map(({ duration }) => duration)))
     .observe({ type: 'longtask' })
 
   view.field = {
-    /** Events of the store, in order: of progress only the newest. */
+    /** Events of the store, in order. Progress is not among them, but in `progress`. */
     events: [],
     progress: {},
 
@@ -37,7 +37,7 @@ export function installField () {
       view.offline = L.couch.offline(options)
       view.offline.on('areas', () => view.field.events.push({ type: 'areas' }))
       view.offline.on('failure',
-        ({ area, error }) => view.field.events.push({ type: 'failure', area: area?.name, ...told(error) }))
+        ({ area, error }) => view.field.events.push({ type: 'failure', area: area?.name, ...describeError(error) }))
       view.offline.on('online', ({ online }) => view.field.events.push({ type: 'online', online }))
       view.offline.on('tiles', ({ layer, area }) => view.field.events.push({ type: 'tiles', layer, area: area?.name }))
       view.offline.on('progress', ({ area, status }) => {
@@ -48,29 +48,29 @@ export function installField () {
       await view.offline.ready
     },
     get: name => view.offline.areas.get(name),
-    add: wanted => view.offline.areas.add(wanted).then(area => ({ id: area.id }), told),
+    add: spec => view.offline.areas.add(spec).then(area => ({ id: area.id }), describeError),
     list: () => view.offline.areas.list()
       .map(
         area => ({ id: area.id, name: area.name, layer: area.layer, state: area.state, isComplete: area.isComplete })
       ),
     status: name => JSON.parse(JSON.stringify(view.field.get(name).status())),
-    /** Calls a method of an area that a test waits for later: ended(name). */
+    /** Calls a method of an area; a test waits for its result with ended(name). */
     begin (name, verb, options = {}) {
       const stop = new AbortController()
-      running[name] = { stop, ended: view.field.get(name)[verb]({ ...options, signal: stop.signal })
-        .then(result => ({ result: JSON.parse(JSON.stringify(result ?? null)) }), told) }
+      runningCalls[name] = { stop, ended: view.field.get(name)[verb]({ ...options, signal: stop.signal })
+        .then(result => ({ result: JSON.parse(JSON.stringify(result ?? null)) }), describeError) }
     },
-    ended: name => running[name].ended,
-    abort: name => running[name].stop.abort(),
+    ended: name => runningCalls[name].ended,
+    abort: name => runningCalls[name].stop.abort(),
     call: (name, verb, ...args) => Promise.resolve().then(() => view.field.get(name)[verb](...args))
-      .then(result => ({ result: JSON.parse(JSON.stringify(result ?? null)) }), told),
-    /** id -> revision of what is in the database of an area; of tiles with the digest of their image. */
+      .then(result => ({ result: JSON.parse(JSON.stringify(result ?? null)) }), describeError),
+    /** id -> revision of each document in the database of an area, with the digest of the image of a tile. */
     async contents (name) {
       const { rows } = await view.field.get(name).db.allDocs({ include_docs: true })
       return Object.fromEntries(rows.filter(({ id }) => !id.startsWith('_'))
         .map(({ id, value: { rev }, doc }) => [id, [rev, doc._attachments?.tile?.digest ?? null]]))
     },
-    /** Whether every image of an area can be read and is what its digest says, to PouchDB's own mind. */
+    /** Ids of tiles whose image PouchDB cannot read, or reads with another length. */
     async unreadable (name) {
       const { db } = view.field.get(name)
       const { rows } = await db.allDocs({ include_docs: true })
@@ -79,18 +79,18 @@ export function installField () {
         db.getAttachment(id, 'tile').then(({ size }) => size, () => undefined)))
       return images.filter(({ doc }, index) => sizes[index] !== doc._attachments.tile.length).map(({ id }) => id)
     },
-    /** Databases on the device, by name. */
+    /** Names of the databases on the device. */
     databases: async () => (await indexedDB.databases()).map(({ name }) => name).sort(),
     connections: () => [...connections.values()].sort(),
     longTasks: () => tasks.splice(0),
     memory: () => /** @type {any} */ (performance).memory?.usedJSHeapSize,
-    /** Puts the clock of the device wrong. @param {number} days */
+    /** Shifts the clock of the device. @param {number} days */
     shift (days) {
-      const Right = Date
-      const now = () => Right.now() + days * 86400e3
-      view.Date = class extends Right {
-        constructor (...given) {
-          super(...(given.length ? given : [now()]))
+      const OriginalDate = Date
+      const now = () => OriginalDate.now() + days * 86400e3
+      view.Date = class extends OriginalDate {
+        constructor (...args) {
+          super(...(args.length ? args : [now()]))
         }
 
         static now () {

@@ -1,4 +1,4 @@
-// What a test may kill and start again on the same data: a browser, and stores in processes of their own.
+// Processes that a test may kill and start again on the same data: a browser, and stores.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -19,7 +19,7 @@ export async function startProfile (context) {
   /** @returns {Promise<import('playwright-core').BrowserContext>} the one context of the profile */
   async function start () {
     await rm(path.join(dir, 'DevToolsActivePort'), { force: true })
-    // a group of its own: all its processes end at once, as when the power goes
+    // its own process group, so that all processes end at once, as in a power failure
     child = spawn(executable, [...flags, '--headless=new', '--no-first-run',
       '--remote-debugging-port=0', `--user-data-dir=${dir}`, 'about:blank'], { stdio: 'ignore', detached: true })
     const port = await until(async () => {
@@ -35,7 +35,7 @@ export async function startProfile (context) {
     const ended = once(child, 'exit')
     process.kill(-child.pid, 'SIGKILL')
     await ended
-    await browser.close().catch(() => {}) // the other end of the line is gone
+    await browser.close().catch(() => {}) // the connection to the browser is gone already
   }
 
   return {
@@ -49,7 +49,7 @@ export async function startProfile (context) {
 }
 
 /**
- * One of each kind, as backends of a suite: started when they are wanted, with `server()` to kill them and `close()`.
+ * One store of each kind, as backends of a suite: `database()` starts it, a test kills it with `server()`.
  */
 export const mortals =
   () => [mortal('embedded', startEmbeddedProcess), ...(findCouchDb() ? [mortal('CouchDB', () => startCouchDb())] : [])]
@@ -65,7 +65,7 @@ function mortal (name, start) {
     server: () => server,
     close: () => server?.close(),
     /**
-     * The data as they are, to be put back by the function it answers. The server is killed for a moment, each time.
+     * Saves the data, and returns a function that restores them. Both stop the server for a moment.
      */
     async keep () {
       const { dir } = server

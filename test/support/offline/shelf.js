@@ -1,4 +1,4 @@
-// Stores on the device without a browser: LevelDB in a temporary folder, before a server that counts.
+// OfflineStores without a browser: LevelDB in a temporary folder, and a server before the store that logs requests.
 import path from 'node:path'
 import { OfflineStore } from '../../../client/offline/index.js'
 import { Store } from '../../../loader/store/index.js'
@@ -12,36 +12,36 @@ import { isBulk } from './suite.js'
 export const T = year => `${year}-01-01T00:00:00Z`
 export const SIDE = 10 // tiles of zoom 6 in the north-west, and two versions of each
 
-/** A box of these tiles: columns and rows from, to. */
+/** The box of some tiles: first and last column, first and last row. */
 export const box = ([x0, x1], [y0, y1]) => {
   const lon = x => x / 64 * 360 - 180
   const lat = y => Math.atan(Math.sinh(Math.PI * (1 - 2 * y / 64))) * 180 / Math.PI
   return [lon(x0) + 0.1, lat(y1 + 1) + 0.01, lon(x1 + 1) - 0.1, lat(y0) - 0.01]
 }
 
-/** Whether a request takes tiles along; an estimate looks at some without their images, and at one with it. */
+/** Whether a request downloads tiles. An estimate reads several without their images, or a single one with it. */
 export const isCarried = entry => isBulk(entry) && entry.body.docs.length > 1 &&
-  !entry.body.docs.every(({ rev, atts_since: known }) => known?.includes(rev))
+  !entry.body.docs.every(({ rev, atts_since: knownRevs }) => knownRevs?.includes(rev))
 
 /** A store with a layer in it, for a suite. @param {{database: () => Promise<string>}} backend */
 export function useShelf (backend) {
   const folder = useFolder()
-  const opened = []
+  const openStores = []
   const shelf = {
     url: '',
     store: undefined,
     front: undefined,
-    /** A store of the device, open and ready. @param {Record<string, any>} [options] */
+    /** Opens a store of the device. @param {Record<string, any>} [options] */
     async open (options = {}) {
       const offline = new OfflineStore({ remote: shelf.front.url, name: shelf.path('field'), PouchDB, ...options })
-      opened.push(offline)
+      openStores.push(offline)
       await offline.ready
       return offline
     },
     path: name => path.join(folder.dir, name),
-    /** Rows of tiles of an edition. */
+    /** Loads the tiles of an edition. */
     load: (time, seed) => shelf.store.write(square({ layer: 'osm', time, z: 6, side: SIDE, seed })),
-    /** Ids of documents that were asked for in bulk, as often as they were. */
+    /** Ids of documents that were requested in bulk, once for each request. */
     asked: () => shelf.front.requests().filter(isCarried).flatMap(({ body }) => body.docs.map(({ id }) => id))
       .filter(id => /^osm:\d/.test(id))
   }
@@ -51,7 +51,7 @@ export function useShelf (backend) {
     await shelf.store.defineLayer('osm', { minzoom: 6, maxzoom: 6 })
     for (const year of [2023, 2024]) await shelf.load(T(year), (x, y) => year * 1000 + x * SIDE + y)
     await publishFunctions(shelf.store)
-    // a name and password of the store go along, as a reader of a closed one would give them
+    // the name and password of the store are passed on, as a reader of a closed store gives them
     const { username, password } = new URL(shelf.url)
     const front = await startFront(shelf.url)
     shelf.front = { ...front, requests: front.requests, url: username
@@ -60,11 +60,11 @@ export function useShelf (backend) {
   after(() => shelf.front?.close())
   beforeEach(() => shelf.front.reset())
   afterEach(async () => {
-    for (const offline of opened.splice(0)) await offline.close()
+    for (const offline of openStores.splice(0)) await offline.close()
     shelf.front.reset()
   })
   return shelf
 }
 
-/** What became of a promise: its value, or the code of its error. */
+/** The value of a promise, or the code of its error. */
 export const outcome = promise => promise.then(value => value, error => error.code ?? error)

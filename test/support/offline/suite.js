@@ -1,6 +1,6 @@
 /* global window -- of the page, in functions that run there */
-// A store with layers, a server before it that counts and can be made to fail, pages with an OfflineStore, and devices
-// that may lose the net: what the tests of the whole stand on.
+// Helpers for tests of areas on devices: a store with layers, and a server in front of it that logs requests and can
+// fail. Pages of the devices have an OfflineStore, and may lose the network.
 import assert from 'node:assert/strict'
 import { Selection } from '../../../core/mirror/index.js'
 import { Store, isTileId, parseArea, parseZooms } from '../../../loader/index.js'
@@ -17,20 +17,20 @@ import { servePages } from '../server.js'
 
 const VIEW = { viewport: { width: 700, height: 500 } } // 3 x 2 tiles in the middle, and parts of others around them
 
-/** What is said on the console when there is no net, which no page can prevent. */
+/** Messages on the console while there is no network, which no page can prevent. */
 const NO_NET = new RegExp(`net::ERR_(${[
   'INTERNET_DISCONNECTED', 'CONNECTION_REFUSED', 'CONNECTION_RESET', 'CONNECTION_CLOSED', 'EMPTY_RESPONSE',
   'INCOMPLETE_CHUNKED_ENCODING', 'CONTENT_LENGTH_MISMATCH', 'SOCKET_NOT_CONNECTED', 'NETWORK_CHANGED'
 ].join('|')})`)
 
-let browser, own
+let browser, pageServer
 
 /**
  * A suite on every store.
  * @param {string} title
  * @param {string[]} layers of world.js
  * @param {(stage: Stage) => void} body
- * @param {{name: string, database: () => Promise<string>}[]} [stores] other than those of all tests
+ * @param {{name: string, database: () => Promise<string>}[]} [stores] instead of those of all tests
  */
 export function onField (title, layers, body, stores = backends) {
   for (const backend of stores) {
@@ -39,14 +39,14 @@ export function onField (title, layers, body, stores = backends) {
       const stage = new Stage(backend)
       before(async function () {
         browser = await openBrowser(this, { webgl: false })
-        own = await servePages(await fieldFiles())
+        pageServer = await servePages(await fieldFiles())
         await stage.build(await backend.database(), layers)
       })
       afterEach(async function () { await stage.clear(this.currentTest) })
       after(async () => {
         await stage.close()
         await browser?.close()
-        await own?.close()
+        await pageServer?.close()
       })
       body(stage)
     })
@@ -61,7 +61,7 @@ export class Stage {
     this.isAway = false
   }
 
-  /** @param {string} url of a database that is not there yet, with the right to write @param {string[]} layers */
+  /** @param {string} url of a new database, with the right to write @param {string[]} layers */
   async build (url, layers) {
     this.url = url
     this.store = await Store.create(url)
@@ -70,7 +70,7 @@ export class Stage {
     this.front = await startFront(url, { files: fieldFiles })
   }
 
-  /** Ends the devices of a test, and fails it when anything was on a console but what it said would be. */
+  /** Closes the devices of a test, and fails it if a console has messages that the test did not allow. */
   async clear (test) {
     const devices = this.#devices.filter(({ stays }) => !stays)
     this.#devices = this.#devices.filter(({ stays }) => stays)
@@ -101,7 +101,7 @@ export class Stage {
   }
 
   /**
-   * A new device, with nothing on it, or one of a context that is there.
+   * Creates a device: an empty one, or one with an existing context.
    * @param {DeviceOptions & {context?: import('playwright-core').BrowserContext}} [options]
    */
   async device ({ context = undefined, ...options } = {}) {
@@ -116,7 +116,7 @@ export class Stage {
   }
 
   /**
-   * What an area should hold of the store's tiles: id -> [revision, digest of the image or null].
+   * The tiles of the store that an area should hold: id -> [revision, digest of the image or null].
    * @param {any} spec of the area
    */
   async wanted ({ layer, bbox, polygon, zooms, history = false }) {
@@ -136,28 +136,28 @@ export class Stage {
    * @param {any} page @param {any} spec of the area
    */
   async isWhole (page, spec) {
-    const wanted = await this.wanted(spec)
-    const there = await field(page, 'contents', spec.name)
-    assert.deepEqual(Object.fromEntries(Object.entries(there).filter(([id]) => id.startsWith(`${spec.layer}:`))),
-      wanted)
+    const expected = await this.wanted(spec)
+    const contents = await field(page, 'contents', spec.name)
+    assert.deepEqual(Object.fromEntries(Object.entries(contents).filter(([id]) => id.startsWith(`${spec.layer}:`))),
+      expected)
     assert.deepEqual(await field(page, 'unreadable', spec.name), [])
     const status = await field(page, 'status', spec.name)
-    assert.deepEqual([status.state, status.versions, status.failed], ['complete', Object.keys(wanted).length, 0])
+    assert.deepEqual([status.state, status.versions, status.failed], ['complete', Object.keys(expected).length, 0])
     return status
   }
 
   /**
-   * Bytes of bodies from the store since the last forget(), and how many requests brought them.
-   * @param {(entry: import('../client/front.js').Entry) => boolean} [which]
+   * The size of all bodies from the store since the last forget(), and the number of their requests.
+   * @param {(entry: import('../client/front.js').Entry) => boolean} [isCounted]
    */
-  received (which = () => true) {
-    const entries = this.front.requests().filter(which)
+  received (isCounted = () => true) {
+    const entries = this.front.requests().filter(isCounted)
     return { requests: entries.length, bytes: entries.reduce((sum, { bytes }) => sum + bytes.down, 0) }
   }
 
   /**
-   * Tiles that were asked for in bulk: ids of their documents, as often as they were.
-   * @param {{answered?: boolean}} [options] answered: only what the store was there for
+   * Ids of tiles that were requested in bulk, once for each request.
+   * @param {{answered?: boolean}} [options] answered: only requests that the store answered
    */
   asked ({ answered = false } = {}) {
     return this.front.requests().filter(entry => isBulk(entry) && (!answered || entry.status === 200))
@@ -168,20 +168,20 @@ export class Stage {
 /**
  * @typedef {object} DeviceOptions
  * @property {'own' | 'store'} [at] origin of the page: one of its own, or the store's
- * @property {boolean} [stays] over several tests
+ * @property {boolean} [stays] stays open over several tests
  */
 
-/** A browser of its own, as far as data goes: pages of it are tabs. */
+/** A browser context with its own data. Its pages are tabs. */
 export class Device {
   #errors = []
   #allowed = [NO_NET]
 
   /** @param {Stage} stage @param {import('playwright-core').BrowserContext} context @param {DeviceOptions} [options] */
-  constructor (stage, context, { at = 'own', stays = false } = {}) {
+  constructor (stage, context, { at: origin = 'own', stays = false } = {}) {
     this.stage = stage
     this.context = context
     this.stays = stays
-    this.address = at === 'own' ? own.url : `${new URL(stage.front.url).origin}/__page/`
+    this.address = origin === 'own' ? pageServer.url : `${new URL(stage.front.url).origin}/__page/`
     this.ready = context.addInitScript(install, true).then(() => context.addInitScript(installField))
     context.on('page', page => {
       page.setDefaultTimeout(30000 * TIME_FACTOR)
@@ -191,7 +191,7 @@ export class Device {
     })
   }
 
-  /** A test that provokes errors says which. @param {RegExp[]} patterns */
+  /** Allows errors that a test provokes. @param {RegExp[]} patterns */
   allow (...patterns) {
     this.#allowed.push(...patterns)
   }
@@ -200,7 +200,7 @@ export class Device {
     return this.#errors.splice(0).filter(text => !this.#allowed.some(pattern => pattern.test(text)))
   }
 
-  /** A tab with the store open in it: `offline` of its window. @param {object} [options] of the OfflineStore */
+  /** Opens a tab with the store, `offline` of its window. @param {object} [options] of the OfflineStore */
   async open (options) {
     await this.ready
     const page = await this.context.newPage()
@@ -209,21 +209,21 @@ export class Device {
     return page
   }
 
-  /** Opens the store in a page that is there. @param {import('playwright-core').Page} page */
+  /** Opens the store in an existing page. @param {import('playwright-core').Page} page */
   begin (page, options = {}) {
-    return page.evaluate(given => {
-      Object.assign(window, { db: given.remote })
-      return window.field.open(given)
+    return page.evaluate(storeOptions => {
+      Object.assign(window, { db: storeOptions.remote })
+      return window.field.open(storeOptions)
     }, { remote: this.stage.front.url, name: 'field', ...options })
   }
 
-  /** From now on the page opens without a net. @param {import('playwright-core').Page} page */
+  /** Registers a service worker: the page then opens without a network. @param {import('playwright-core').Page} page */
   async install (page) {
     await page.evaluate(() => navigator.serviceWorker.register('sw.js'))
     await page.waitForFunction(() => navigator.serviceWorker.controller)
   }
 
-  /** Takes the net away, as a walk into the woods does: the server is gone as well. */
+  /** Takes the network away, and stops the server. */
   async leave () {
     await this.context.setOffline(true)
     await this.stage.stop()
@@ -244,22 +244,22 @@ export class Device {
   }
 }
 
-/** Whether a request is one for documents in bulk. @param {import('../client/front.js').Entry} entry */
+/** Whether a request reads documents in bulk. @param {import('../client/front.js').Entry} entry */
 export const isBulk = ({ path }) => path.startsWith('_bulk_get')
 
-/** What a download is said to transfer: the listing, documents and images. */
+/** Whether a request counts as transfer of a download: the listing, documents and images. */
 export const isTransfer = entry => isBulk(entry) || /queries$/.test(entry.path)
 
-/** Asks `field` of a page, which in-page.js describes. */
+/** Calls a method, or reads a property, of `field` of a page; in-page.js describes it. */
 export const field = (page, name, ...args) => page.evaluate(([method, values]) => {
   const { [method]: member } = window.field
   return typeof member === 'function' ? member(...values) : member
 }, [name, args])
 
-/** Takes an area along, from its name to its last tile, and answers its status. */
+/** Adds an area, downloads it, and returns its status. */
 export async function take (page, spec, options) {
-  const added = await field(page, 'add', spec)
-  assert.ok(added.id, `${spec.name} is added: ${added.message}`)
+  const area = await field(page, 'add', spec)
+  assert.ok(area.id, `${spec.name} is added: ${area.message}`)
   const { result, ...error } = await field(page, 'call', spec.name, 'download', options)
   assert.ok(result, `${spec.name} is downloaded: ${error.message}`)
   return result

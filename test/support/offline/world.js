@@ -1,10 +1,10 @@
-// Layers to take along: pictures that say what they are, in numbers that are worth a download.
+// Layers for tests of downloads: pictures that tell their place and time, in realistic numbers.
 import { T, history, tilesOf } from '../client/gallery.js'
 import { image, vectorTile } from '../sample-tiles.js'
 
 export { T, tilesOf }
 
-/** All tiles of the zooms up to one: 5,461 up to zoom 6, 1,365 up to 5, 341 up to 4. */
+/** All tiles up to a zoom: 5,461 up to zoom 6, 1,365 up to 5, 341 up to 4. */
 export const downTo = z => Array.from({ length: z + 1 }, (_, zoom) => tilesOf(zoom)).flat()
 
 /** Tiles of the deepest zoom that are gone at step 3. */
@@ -12,9 +12,9 @@ const GONE = [[6, 40, 20], [6, 41, 20], [6, 0, 30], [6, 63, 30]]
 
 const TWICE = { 1: tilesOf(3), 2: tilesOf(3, (x, y) => x % 2 === 0 && y % 2 === 0) }
 
-/** Fields of the document, and what is written when. */
+/** Fields of the documents, and the tiles that each step writes. */
 export const layers = {
-  // 5,461 tiles, a past under each fourth of the deepest zoom, and four that are gone
+  // 5,461 tiles; every fourth tile of the deepest zoom has a past, and four are gone
   world: {
     fields: { name: 'World', minzoom: 0, maxzoom: 6 },
     steps: { 1: downTo(6), 2: tilesOf(6, (x, y) => x % 2 === 0 && y % 2 === 0), 3: GONE.map(tile => [...tile, true]) }
@@ -32,7 +32,7 @@ export const layers = {
   roads: { fields: { minzoom: 3, maxzoom: 3, format: 'pbf' }, steps: TWICE, bytes: (step, [, x, y]) =>
     vectorTile(step * 64 + x * 8 + y) },
   large: { fields: { minzoom: 3, maxzoom: 3, tileSize: 512 }, steps: TWICE },
-  // what has come and gone, and come again; one is nothing but gone
+  // tiles that are gone and come back; one tile is never anything but gone
   gone: {
     fields: { minzoom: 3, maxzoom: 3 },
     steps: { 1: tilesOf(3, x => x < 6), 2: tilesOf(3, x => x < 3)
