@@ -29,7 +29,7 @@ function picture (map, grid, { viewState: { center, resolution }, size: [width, 
     for (let left = STEP / 2; left < width; left += STEP) {
       const point = [center[0] + (left - width / 2) * resolution, center[1] - (top - height / 2) * resolution]
       const [, x, y] = grid.getTileCoordForCoordAndZ(point, z)
-      const range = page.map.getView().getProjection().isGlobal() ? undefined : grid.getFullTileRange(z)
+      const range = map.getView().getProjection().isGlobal() ? undefined : grid.getFullTileRange(z)
       if (y < 0 || y >= 2 ** z || (range && !range.containsXY(x, y))) continue
       const copy = Math.floor(x / 2 ** z)
       const offset = 4 * (top * width + left)
