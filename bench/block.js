@@ -1,5 +1,5 @@
-// What is served: a seeded block of tiles with two editions, in CouchDB, as a folder of files and as MBTiles, and the
-// order in which they are asked for.
+// The seeded block of tiles that benchmarks serve, with two editions: in CouchDB, as a folder of files and as MBTiles.
+// Also the orders in which clients ask for the tiles.
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import Database from 'libsql'
@@ -10,10 +10,10 @@ import { newStore } from './stoppable.js'
 import { noiseTile, random } from './tiles.js'
 
 export const LAYER = 'bench'
-export const BYTES = 10_000 // of a tile, nearly
+export const BYTES = 10_000 // of a tile, approximately
 export const OLD = '2023-03-01T00:00:00Z'
 export const NEW = '2024-03-01T00:00:00Z'
-export const AS_OF = '2023' // its end, when OLD was the newest
+export const AS_OF = '2023' // the end of 2023, when OLD was the newest edition
 const CORNER = { z: 14, x: 5000, y: 5000 }
 
 /**
@@ -28,7 +28,7 @@ export function placesOf (count) {
     (_, index) => ({ z: CORNER.z, x: CORNER.x + Math.floor(index / side), y: CORNER.y + index % side, index }))
 }
 
-/** Every tile has the same number of bytes: a wrong answer shows in the sum of all. @type {TileOf} */
+/** The bytes of a tile. All tiles have the same length, so the total length reveals a wrong answer. @type {TileOf} */
 export const bytesOf = (index, time) => noiseTile(index * 2 + (time === NEW ? 1 : 0), BYTES)
 export const LENGTH = bytesOf(0, NEW).length
 
@@ -36,25 +36,25 @@ export const LENGTH = bytesOf(0, NEW).length
 export function shuffled (places, seed) {
   const next = random(seed)
   const order = [...places]
-  for (let at = order.length - 1; at > 0; at--) {
-    const other = Math.floor(next() * (at + 1));
-    [order[at], order[other]] = [order[other], order[at]]
+  for (let index = order.length - 1; index > 0; index--) {
+    const otherIndex = Math.floor(next() * (index + 1));
+    [order[index], order[otherIndex]] = [order[otherIndex], order[index]]
   }
   return order
 }
 
-/** Places as people ask for them: the n-th most wanted 1/n as often as the first. @returns {() => Place} */
+/** Random places by Zipf's law: the n-th most popular place comes 1/n as often as the first. @returns {() => Place} */
 export function zipf (places, seed) {
   const next = random(seed)
   const sums = new Float64Array(places.length)
   let total = 0
   for (let rank = 0; rank < places.length; rank++) sums[rank] = total += 1 / (rank + 1)
   return () => {
-    const wanted = next() * total
+    const threshold = next() * total
     let [low, high] = [0, sums.length - 1]
     while (low < high) {
       const middle = (low + high) >> 1
-      if (sums[middle] > wanted) high = middle
+      if (sums[middle] > threshold) high = middle
       else low = middle + 1
     }
     return places[low]
@@ -62,7 +62,7 @@ export function zipf (places, seed) {
 }
 
 /**
- * A store with the editions, published, its index built, compacted, and the server with nothing else to do.
+ * Creates a published store with the editions. Its index is built, the database is compacted, and the server is idle.
  * @param {string} url @param {Place[]} places
  * @param {{times: string[], signal: AbortSignal, closing: (() => any)[], tileOf?: TileOf}} options
  */
@@ -91,7 +91,7 @@ export async function writeTree (dir, places, tileOf = bytesOf) {
   }
 }
 
-/** The newest edition as MBTiles, as the format says it: a table with a unique index, rows from the south. */
+/** The newest edition as MBTiles: a table with a unique index, with rows counted from the south. */
 export function writeMbtiles (file, places, tileOf = bytesOf) {
   const db = new Database(file)
   try {
@@ -106,8 +106,8 @@ export function writeMbtiles (file, places, tileOf = bytesOf) {
       name: LAYER, format: 'png', type: 'baselayer', version: '1', description: 'tiles of a benchmark',
       minzoom: first.z, maxzoom: first.z, bounds: [west, south, east, north].join(',')
     }
-    const name = db.prepare('INSERT INTO metadata VALUES (?, ?)')
-    for (const entry of Object.entries(metadata)) name.run(entry[0], String(entry[1]))
+    const insertMetadata = db.prepare('INSERT INTO metadata VALUES (?, ?)')
+    for (const entry of Object.entries(metadata)) insertMetadata.run(entry[0], String(entry[1]))
     db.exec('BEGIN')
     const insert = db.prepare('INSERT INTO tiles VALUES (?, ?, ?, ?)')
     for (const { z, x, y, index } of places) insert.run(z, x, flipY(z, y), tileOf(index, NEW))

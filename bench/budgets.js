@@ -1,7 +1,7 @@
-// The budgets of the design: what was promised before it was measured, and which rows of which results answer it.
+// The performance budgets of the design, and the rows of results that show whether each budget is met.
 
-/** @type {{what: string, target: string, answers: [result: string, row: RegExp][]}[]} answers: rows of results */
-const promised = [
+/** @type {{what: string, target: string, answers: [result: string, row: RegExp][]}[]} answers: the rows of results */
+const goals = [
   {
     what: 'bulk load',
     target: '>= 90 % of raw `_bulk_docs`, >= 8x one PUT a tile, within 5 % of the best fixed setting',
@@ -102,16 +102,16 @@ const promised = [
   }
 ]
 
-const NOT = 'not measured'
-const pageOf = { memory: 'load', command: 'load' } // results that stand on another's page
+const NOT_MEASURED = 'not measured'
+const pageOf = { memory: 'load', command: 'load' } // results that another page shows
 
 /** Every budget with every row that answers it. @param {Record<string, any>} results by name */
-export const budgetRows = results => promised.flatMap(({ what, target, answers }) => answers.flatMap(([name, row]) => {
-  const found = (results[name]?.budgets ?? []).filter(one => row.test(one.what))
+export const budgetRows = results => goals.flatMap(({ what, target, answers }) => answers.flatMap(([name, row]) => {
+  const budgets = (results[name]?.budgets ?? []).filter(budget => row.test(budget.what))
   const rows =
-    found.map(one => ({ measured: one.what, figure: `${one.figure}`, judged: one.met ? 'pass' : '**falls short**' }))
-  return (rows.length ? rows : [{ measured: name, figure: NOT, judged: NOT }])
-    .map(one => ({ what, target, page: pageOf[name] ?? name, ...one }))
+    budgets.map(one => ({ measured: one.what, figure: `${one.figure}`, judged: one.met ? 'pass' : '**falls short**' }))
+  return (rows.length ? rows : [{ measured: name, figure: NOT_MEASURED, judged: NOT_MEASURED }])
+    .map(entry => ({ what, target, page: pageOf[name] ?? name, ...entry }))
 }))
 
 /** A list of the budgets, each with its rows. @param {Record<string, any>} results */

@@ -1,4 +1,5 @@
-// How small documents and tiles get into CouchDB: one PUT each or by _bulk_docs, with which batch and under which ids.
+// Measures how small documents and tiles are written into CouchDB: with one PUT each or with _bulk_docs, with various
+// batch sizes and ids.
 import { setMaxListeners } from 'node:events'
 import { emptyDatabase, holdCompaction } from './bulk/database.js'
 import { DIGITS, IDS, SMALL, TILES, TINY, smallDocuments, tileDocuments, tilesOf } from './bulk/documents.js'
@@ -8,7 +9,7 @@ import { Couch } from '../loader/store/couch.js'
 import { BYTES } from './block.js'
 import { dropping, stoppable } from './stoppable.js'
 
-const DENSE = [1000, 1500, 2000, 2500, 3000, 3500, 4000, 4500, 5000] // where the original saw a peak
+const DENSE = [1000, 1500, 2000, 2500, 3000, 3500, 4000, 4500, 5000] // near the peak of the original benchmark
 
 const SCALES = {
   quick: {
@@ -30,33 +31,33 @@ const SCALES = {
     ids: { small: 100_000, tiles: 6000 }
   }
 }
-const LOADED = 5 // times the tiles of a sample, for the loader: it has to find its batch first
-const MOST = 64e6 // bytes in all requests under way
-const BATCH = 1000 // documents a request where ids are compared: as in the original
-const TILE_BATCH = 200 // tiles a request there
-const WARM = 2000 // documents written before anything counts
+const LOADER_FACTOR = 5 // times the tiles of a sample, for the loader: it needs time to find its batch size
+const LIMIT = 64e6 // bytes in all open requests
+const ID_BATCH = 1000 // documents per request in the comparison of ids, as in the original
+const TILE_BATCH = 200 // tiles per request in the comparison of ids
+const WARM_UP = 2000 // documents written before the measurement starts
 
 export async function run ({ server, restart, quick, log }) {
   const { rounds, seconds, ...scale } = SCALES[quick ? 'quick' : 'full']
   return stoppable(log, async ({ signal, closing }) => {
     setMaxListeners(0, signal)
-    const own = Boolean(restart) // a server of somebody else's keeps its settings
+    const isOwnServer = Boolean(restart) // a server that this run did not start keeps its settings
     const url = `${server}/bench_bulk`
     const couch = new Couch(url)
     closing.push(dropping(couch))
-    if (own) await holdCompaction(couch)
+    if (isOwnServer) await holdCompaction(couch)
     let retries = 0
-    const options = { rounds, seconds, most: MOST, signal, log, onRetry: () => { retries++ } }
+    const options = { rounds, seconds, most: LIMIT, signal, log, onRetry: () => { retries++ } }
     const make = smallDocuments()
     const [tiny, tiles] =
-      [scale.tiny, scale.tiles].map(({ documents }, at) => tilesOf(documents * LOADED, at ? BYTES : TINY))
+      [scale.tiny, scale.tiles].map(({ documents }, index) => tilesOf(documents * LOADER_FACTOR, index ? BYTES : TINY))
     const [makeTiny, makeTile] = [await tileDocuments(tiny), await tileDocuments(tiles)]
-    const bytesOf = (made, ids) => JSON.stringify({ _id: [...IDS[ids](1)][0], ...made(0) }).length
+    const bytesOf = (makeDocument, ids) => JSON.stringify({ _id: [...IDS[ids](1)][0], ...makeDocument(0) }).length
 
     const { cluster: { q, n } } = await (await emptyDatabase(url)).info()
     const shards = `${q} shards, ${n === 1 ? 'one copy' : `${n} copies`} of a database`
     log('Warming up')
-    await sweep(url, { documents: WARM, batches: [100], flights: [1], bytes: SMALL, make, ids: IDS[DIGITS] },
+    await sweep(url, { documents: WARM_UP, batches: [100], flights: [1], bytes: SMALL, make, ids: IDS[DIGITS] },
       { ...options, rounds: 1, log: () => {} })
     const sweeps = {}
     /** @type {Record<string, import('./bulk/sweep.js').Payload & {size: number}>} */
@@ -77,7 +78,7 @@ export async function run ({ server, restart, quick, log }) {
     const ids = {}
     for (
       const [name, payload] of Object.entries(
-        { small: { documents: scale.ids.small, batch: BATCH, make }, tiles: {
+        { small: { documents: scale.ids.small, batch: ID_BATCH, make }, tiles: {
           documents: scale.ids.tiles, batch: TILE_BATCH, make: makeTile
         } }
       )
@@ -87,10 +88,10 @@ export async function run ({ server, restart, quick, log }) {
       ids[name] = { documents, batch, rows: await compareIds(url, payload, options) }
     }
     log(`\n${retries} requests were made again`)
-    const settings = `${own ? 'does not compact by itself' : 'its own settings: it may have ' +
+    const settings = `${isOwnServer ? 'does not compact by itself' : 'its own settings: it may have ' +
       'compacted meanwhile'}, otherwise as installed; ${shards}`
     return {
-      rounds, seconds, most: MOST, sweeps, ids, retries, programs: { CouchDB: { settings } }, missing: {}, budgets: []
+      rounds, seconds, most: LIMIT, sweeps, ids, retries, programs: { CouchDB: { settings } }, missing: {}, budgets: []
     }
   })
 }

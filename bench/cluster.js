@@ -1,5 +1,6 @@
-// What a cluster costs: loads, cold tiles and a mirror of one node, and of three nodes with one or three copies of each
-// document, also while one of them is killed. All nodes share the cores of this machine: only the ratios count.
+// Measures the cost of a cluster: loads, cold tiles and a mirror on one node, and on three nodes with one or three
+// copies of each document, also after one node is killed. All nodes share the cores of this machine, so only the ratios
+// count.
 import pMap from 'p-map'
 import { request } from 'undici'
 import { publish } from '../loader/couchapp/publish.js'
@@ -12,12 +13,12 @@ import { newDatabase, newStore, stoppable } from './stoppable.js'
 import { noiseTile } from './tiles.js'
 import { until } from './wait.js'
 
-const AT_ONCE = 16 // tiles that are asked for at the same time
-const SHARDS = 2 // the fewest that docs/operations.md advises
-const CHANGED = 3 // of ten tiles
+const CONCURRENCY = 16 // concurrent requests for tiles
+const SHARDS = 2 // the smallest number that docs/operations.md advises
+const CHANGED = 3 // tiles out of ten
 const NAME = 'bench_cluster'
 
-/** What is measured, and its unit. */
+/** The measures and their units. */
 export const MEASURES = {
   'first edition': 's',
   'publishing': 's',
@@ -59,12 +60,12 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
   }
   const results = samples.map(({ name, rounds: list }) => ({
     name,
-    figures: Object.fromEntries(Object.keys(MEASURES).map(what => [what, median(list.map(row => row[what]))]))
+    figures: Object.fromEntries(Object.keys(MEASURES).map(key => [key, median(list.map(row => row[key]))]))
   }))
   return { tiles, bytes: BYTES, rounds, shards: SHARDS, results, budgets: [] }
 })
 
-/** @param {Record<string, any>} options a contender, and the name of a database that is each time another one */
+/** @param {Record<string, any>} options a contender, and a database name that no other sample uses */
 async function measure ({ url: server, q, n, lose, database, places, mirrorUrl, signal, log }) {
   const figures = /** @type {Record<string, number>} */ ({})
   const note = (what, value) => {
@@ -107,7 +108,7 @@ async function measure ({ url: server, q, n, lose, database, places, mirrorUrl, 
   return figures
 }
 
-/** The second edition changes some of ten tiles. */
+/** The bytes of a tile. The second edition changes CHANGED tiles out of ten. */
 const tileOf = (index, time) => noiseTile(time === NEW && index % 10 < CHANGED ? index + 1e6 : index, BYTES)
 
 async function secondsOf (task) {
@@ -122,6 +123,6 @@ async function rateOf (urls, headers, signal) {
     const { statusCode, body } = await request(url, { headers, signal })
     const bytes = await body.arrayBuffer()
     if (statusCode !== 200 || !bytes.byteLength) throw new Error(`${url}: ${statusCode}`)
-  }, { concurrency: AT_ONCE }))
+  }, { concurrency: CONCURRENCY }))
   return urls.length / seconds
 }

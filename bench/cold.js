@@ -1,6 +1,6 @@
-// People who look where nobody has looked before: a view of the map at once, then a pan by a part of a view, over a
-// past, the present, a sparse layer; and single tiles anywhere. The gateway beside plain attachments of CouchDB, the
-// same tiles by the same client.
+// Measures maps whose tiles no cache holds: a view, then a pan by a part of a view, over a past edition, the present
+// and a sparse layer; and single tiles. Compares the gateway with plain attachments of CouchDB, for the same tiles and
+// client.
 import { AS_OF, NEW, OLD } from './block.js'
 import { deploy } from './history/data.js'
 import { COUCH, GATEWAY, ROWS } from './cold/names.js'
@@ -38,7 +38,7 @@ async function fill (store, { signal }) {
   return tiles
 }
 
-/** @param {{url: string}} store @param {string} url of its database, with a name and password */
+/** @param {{url: string}} store @param {string} url of the store's database, with a name and password */
 async function measure (store, url, { rounds, views, singles, signal, log }) {
   const { origin, pathname } = new URL(store.url)
   const couchPath =
@@ -47,11 +47,11 @@ async function measure (store, url, { rounds, views, singles, signal, log }) {
   const samples = Object.fromEntries(Object.keys(ROWS).map(row => [row, { [GATEWAY]: [], [COUCH]: [] }]))
   let settings
   for (let round = 0; round < rounds; round++) {
-    // a new one in each round: it has nothing in memory but its code, warmed up on a layer of its own
-    const running = await startGateway(url, { memory: '1GB' }, gatewayPath(placesOf(LAYERS.other)[0]))
-    settings = running.settings
+    // Each round starts a new gateway, with no tiles in memory. A separate layer warms up its code.
+    const gateway = await startGateway(url, { memory: '1GB' }, gatewayPath(placesOf(LAYERS.other)[0]))
+    settings = gateway.settings
     const contenders =
-      [{ name: GATEWAY, url: running.url, pathOf: gatewayPath }, { name: COUCH, url: origin, pathOf: couchPath }]
+      [{ name: GATEWAY, url: gateway.url, pathOf: gatewayPath }, { name: COUCH, url: origin, pathOf: couchPath }]
     try {
       for (const contender of contenders) await warmUp(contender, signal)
       for (const [row, walks] of Object.entries(walksOf({ views, singles }, round))) {
@@ -66,28 +66,28 @@ async function measure (store, url, { rounds, views, singles, signal, log }) {
         }
       }
     } finally {
-      await running.close()
+      await gateway.close()
     }
   }
-  const measured = Object.entries(samples).filter(([, { [GATEWAY]: list }]) => list.length)
-  const results = Object.fromEntries(measured.map(
-    ([row, each]) => [row, Object.fromEntries(Object.entries(each).map(([name, list]) => [name, summarise(list)]))]
+  const measuredSamples = Object.entries(samples).filter(([, { [GATEWAY]: list }]) => list.length)
+  const results = Object.fromEntries(measuredSamples.map(
+    ([row, byName]) => [row, Object.fromEntries(Object.entries(byName).map(([name, list]) => [name, summarise(list)]))]
   ))
   return { settings, results, budgets: budgetsOf(results) }
 }
 
-/** What is looked at in each row: one list of views for each person. No tile comes twice in a gateway's life. */
+/** The walks of each row: one list of views for each person. No tile occurs twice in the life of a gateway. */
 function walksOf ({ views, singles }, round) {
   const [alone, ...crowd] = regionsOf(LAYERS.map, 9)
   const seed = round * 100
-  const eight = crowd.map((region, person) => pans(LAYERS.map, region, { views, seed: seed + person }))
-  const one = [pans(LAYERS.map, alone, { views, seed: seed + 50 })]
+  const walksOfEight = crowd.map((region, person) => pans(LAYERS.map, region, { views, seed: seed + person }))
+  const walksOfOne = [pans(LAYERS.map, alone, { views, seed: seed + 50 })]
   const [sparse] = regionsOf(LAYERS.sparse, 1)
   return {
-    'past, one person': one,
-    'past, eight people': eight,
-    'present, one person': one,
-    'present, eight people': eight,
+    'past, one person': walksOfOne,
+    'past, eight people': walksOfEight,
+    'present, one person': walksOfOne,
+    'present, eight people': walksOfEight,
     'sparse layer, one person': [pans(LAYERS.sparse, sparse, { views: views * 2, seed: seed + 60 })],
     'single tiles, present': [jumps(LAYERS.single, { count: singles, seed: seed + 70 })],
     'single tiles, past': [jumps(LAYERS.single, { count: singles, seed: seed + 80 })]
@@ -101,28 +101,28 @@ async function warmUp (contender, signal) {
 }
 
 /**
- * Everybody walks at the same time, as quickly as the answers come.
+ * All people walk at the same time, each as quickly as the answers arrive.
  * @param {any} contender
  * @param {{time?: string, walks: any[][][], signal: AbortSignal}} options
  */
 async function walk ({ name, url, pathOf }, { time, walks, signal }) {
   const people = new People(url, walks.length)
   try {
-    const begin = performance.now()
-    const each = await Promise.all(walks.map(async (views, person) => {
+    const walkStart = performance.now()
+    const timesByPerson = await Promise.all(walks.map(async (views, person) => {
       const times = []
       for (const view of views) {
         signal.throwIfAborted()
         const start = performance.now()
         await people.look(person, view.map(place => pathOf(place, time)),
-          (answer, at) => check(name, view[at], time, answer))
+          (answer, index) => check(name, view[index], time, answer))
         times.push(performance.now() - start)
       }
       return times
     }))
-    const seconds = (performance.now() - begin) / 1000
+    const seconds = (performance.now() - walkStart) / 1000
     const tiles = walks.flat(2).length
-    const times = each.flat()
+    const times = timesByPerson.flat()
     const mean = times.reduce((sum, ms) => sum + ms, 0) / times.length
     return {
       tiles, seconds, rate: Math.round(tiles / seconds), ms: percentiles(times), mean: Math.round(mean * 10) / 10
@@ -132,32 +132,32 @@ async function walk ({ name, url, pathOf }, { time, walks, signal }) {
   }
 }
 
-/** No figure counts when an answer was wrong. */
+/** Throws if an answer is wrong: no figure counts then. */
 function check (name, place, time, { status, body }) {
   const expected = bytesOf(place, time ?? NEW)
   if (expected ? status === 200 && body.equals(expected) : status === 404) return
   throw new Error(`${name}: ${place.layer.name} ${place.z}/${place.x}/${place.y}: ${status} with ${body.length} bytes`)
 }
 
-function summarise (list) {
-  const rates = list.map(({ rate }) => rate)
-  const of = rank => Math.round(median(list.map(({ ms }) => ms[rank])) * 10) / 10
+function summarise (samples) {
+  const rates = samples.map(({ rate }) => rate)
+  const medianOf = rank => Math.round(median(samples.map(({ ms }) => ms[rank])) * 10) / 10
   return {
     rates,
-    views: list.map(({ ms }) => ms.p50),
-    means: list.map(({ mean }) => mean),
+    views: samples.map(({ ms }) => ms.p50),
+    means: samples.map(({ mean }) => mean),
     rate: { median: Math.round(median(rates)), min: Math.min(...rates), max: Math.max(...rates) },
-    ms: { p50: of('p50'), p90: of('p90'), p99: of('p99'), max: of('max') },
-    mean: median(list.map(({ mean }) => mean))
+    ms: { p50: medianOf('p50'), p90: medianOf('p90'), p99: medianOf('p99'), max: medianOf('max') },
+    mean: median(samples.map(({ mean }) => mean))
   }
 }
 
-/** Of two that were measured in the same rounds, so that the machine's drift cancels out. */
+/** Budgets from both contenders in the same rounds, so that the machine's drift cancels out. */
 function budgetsOf (results) {
-  return Object.entries(results).flatMap(([row, { [GATEWAY]: ours, [COUCH]: theirs }]) => {
+  return Object.entries(results).flatMap(([row, { [GATEWAY]: gatewayFigures, [COUCH]: couchFigures }]) => {
     const { target, view } = ROWS[row]
     if (target === undefined || view === undefined) return []
-    const ratio = figure => median(ours[figure].map((value, at) => value / theirs[figure][at]))
+    const ratio = figure => median(gatewayFigures[figure].map((value, index) => value / couchFigures[figure][index]))
     const share = ratio('views')
     return [
       budget(`cold, ${row}: tiles a second through the gateway / CouchDB`, target, ratio('rates'), 'x'),

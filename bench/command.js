@@ -1,5 +1,5 @@
-// What a person waits for at the command line: the start of commands, and the whole first load of an MBTiles file,
-// until the map is published, beside raw `_bulk_docs` of the same documents.
+// Measures the waiting time at the command line: the start of commands, and the whole first load of an MBTiles file
+// until the map is published, compared with raw `_bulk_docs` of the same documents.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -20,9 +20,9 @@ const PROGRAM = fileURLToPath(new URL('../server/bin.js', import.meta.url))
 const BYTES = 4200 // of a tile
 const TIME = '2024-01-01T00:00:00Z'
 const LIMIT = 200 // MB, DESIGN.md 7
-const WATCH = 20 // milliseconds between two looks at the memory of a command
-const STARTS = 10 // of each command
-/** Times the raw writes that a load may take, by the number of its tiles. */
+const WATCH = 20 // milliseconds between two samples of the memory of a command
+const STARTS = 10 // runs of each command
+/** The allowed ratio of the time of a load to the time of the raw writes, by the number of tiles. */
 const TARGETS = new Map([[10_000, 1.7], [100_000, 1.5]])
 
 export const RAW = 'raw _bulk_docs 200x4'
@@ -62,7 +62,7 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
 const atMost = (what, target, figure, unit) =>
   ({ what, target: `<= ${target}${unit}`, figure: `${figure.toFixed(2)}${unit}`, met: figure <= target })
 
-/** @param {{tiles: number, start: number, [name: string]: any}} options start: seconds until a command does anything */
+/** @param {{tiles: number, start: number, [name: string]: any}} options start: seconds that a command needs to start */
 async function measureLoad ({ tiles, start, url, folder, signal, log }) {
   const places = placesOf(tiles)
   const file = path.join(folder, `${tiles}.mbtiles`)
@@ -99,22 +99,22 @@ function * documents (prepared) {
 
 /** @returns {Promise<{seconds: number, peak: number}>} peak: MB of memory */
 async function runCommand (args, { folder, signal }) {
-  const began = performance.now()
+  const start = performance.now()
   const child = spawn(process.execPath, [PROGRAM, ...args],
     { cwd: folder, signal, stdio: ['ignore', 'ignore', 'pipe'] })
   let [peak, errors] = [0, '']
   child.stderr.setEncoding('utf8').on('data', text => { errors += text })
-  const watch = setInterval(() => { peak = Math.max(peak, memoryOf(child.pid)) }, WATCH)
+  const timer = setInterval(() => { peak = Math.max(peak, memoryOf(child.pid)) }, WATCH)
   try {
     const [code] = await once(child, 'close')
     if (code !== 0) throw new Error(`tilecouch ${args[0]} ended with ${code}: ${errors}`)
   } finally {
-    clearInterval(watch)
+    clearInterval(timer)
   }
-  return { seconds: (performance.now() - began) / 1000, peak: Math.round(peak) }
+  return { seconds: (performance.now() - start) / 1000, peak: Math.round(peak) }
 }
 
-/** The most memory that a process had until now, in MB; 0 where the system does not say it. */
+/** The peak memory of a process so far, in MB, or 0 if the system does not report it. */
 function memoryOf (pid) {
   try {
     const [, kilobytes = '0'] = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []

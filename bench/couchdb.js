@@ -1,5 +1,5 @@
-// A CouchDB of a test or benchmark's own: started from COUCHDB_BIN or a `couchdb` on the PATH, on a free port, with a
-// throw-away data folder. It can be killed and started again on the same data.
+// Starts a CouchDB for a test or benchmark, from COUCHDB_BIN or a `couchdb` on the PATH, on a free port and with a
+// temporary data folder. It can be killed and started again on the same data.
 import { spawn } from 'node:child_process'
 import { accessSync, constants, realpathSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -9,7 +9,7 @@ import { end, freePort, until } from './wait.js'
 
 const ADMIN = { name: 'admin', password: 'test' }
 
-/** The couchdb executable, or nothing. */
+/** The path of the couchdb executable, or undefined. */
 export function findCouchDb (env = process.env) {
   const candidates =
     [env.COUCHDB_BIN, ...(env.PATH ?? '').split(path.delimiter).map(folder => path.join(folder, 'couchdb'))]
@@ -26,17 +26,17 @@ export function findCouchDb (env = process.env) {
 
 const hex = () => Array.from({ length: 32 }, () => Math.floor(Math.random() * 16).toString(16)).join('')
 
-/** What the nodes of a cluster have in common. */
+/** Settings that all nodes of a cluster share. */
 export const newCluster = async () => ({ distribution: await freePort(), cookie: hex(), uuid: hex(), secret: hex() })
 
 /**
  * @param {string} [bin]
  * @param {object} [options]
  * @param {string} [options.settings] more lines for its ini file
- * @param {string} [options.host] the address it listens on, and of its node in a cluster
- * @param {string[]} [options.prefix] a command that runs it, as `ip netns exec NAME`
- * @param {Awaited<ReturnType<typeof newCluster>>} [options.cluster] that it is to be a node of; it has no databases
- *   then, not even those of the system
+ * @param {string} [options.host] the address it listens on, also in the name of its node in a cluster
+ * @param {string[]} [options.prefix] a command that runs it, such as `ip netns exec NAME`
+ * @param {Awaited<ReturnType<typeof newCluster>>} [options.cluster] the cluster that this node joins; it then starts
+ *   without databases, also without the system databases
  */
 export async function startCouchDb (bin = findCouchDb(),
   { settings = '', host = '127.0.0.1', prefix = [], cluster } = {}) {
@@ -46,7 +46,7 @@ export async function startCouchDb (bin = findCouchDb(),
   const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-couchdb-'))
   const port = await freePort()
   const distribution = cluster?.distribution ?? await freePort()
-  const inner = cluster ? host : '127.0.0.1' // where its nodes speak with each other
+  const nodeHost = cluster ? host : '127.0.0.1' // the address at which nodes talk to each other
   await mkdir(path.join(dir, 'data'))
   await writeFile(path.join(dir, 'own.ini'), `[couchdb]
 single_node = ${!cluster}
@@ -72,9 +72,9 @@ level = warning
 name = clouseau@127.0.0.254
 ${settings}
 `)
-  // a node name and a distribution port of its own, and no name server left running behind the test
-  await writeFile(path.join(dir, 'vm.args'), `-name ${cluster ? 'couchdb' : `tilecouch${port}`}@${inner}
-${cluster ? `-setcookie ${cluster.cookie}\n` : ''}-kernel inet_dist_use_interface {${inner.replaceAll('.', ',')}}
+  // Each node has its own name and distribution port. No name server keeps running after the test.
+  await writeFile(path.join(dir, 'vm.args'), `-name ${cluster ? 'couchdb' : `tilecouch${port}`}@${nodeHost}
+${cluster ? `-setcookie ${cluster.cookie}\n` : ''}-kernel inet_dist_use_interface {${nodeHost.replaceAll('.', ',')}}
 -start_epmd false
 -erl_epmd_port ${distribution}
 -kernel error_logger silent
@@ -92,12 +92,12 @@ ${cluster ? `-setcookie ${cluster.cookie}\n` : ''}-kernel inet_dist_use_interfac
       },
       stdio: 'ignore'
     })
-    const own = child
+    const startedProcess = child
     await until(async () => {
-      if (own.exitCode !== null) throw new Error(`couchdb ended with ${own.exitCode}`)
+      if (startedProcess.exitCode !== null) throw new Error(`couchdb ended with ${startedProcess.exitCode}`)
       const answer = await fetch(`http://${host}:${port}/_up`).catch(() => null)
       if (cluster) return answer?.ok
-      // the system databases are made a moment after it answers
+      // CouchDB creates the system databases shortly after its first answer.
       return answer?.ok &&
         (await fetch(`${url.replace(/\/\/.*@/, '//')}/_users`,
           { headers: { authorization: `Basic ${btoa(`${ADMIN.name}:${ADMIN.password}`)}` } })).ok
@@ -111,7 +111,7 @@ ${cluster ? `-setcookie ${cluster.cookie}\n` : ''}-kernel inet_dist_use_interfac
     dir,
     start,
     kill: () => end(child, 'SIGKILL'),
-    /** Neither answers nor closes anything, until it is thawed. */
+    /** Stops the process: it neither answers nor closes connections until `thaw`. */
     freeze: () => child.kill('SIGSTOP'),
     thaw: () => child.kill('SIGCONT'),
     async close () {

@@ -1,6 +1,5 @@
-// A cache under gets, sets and deletes, one process and eight: the benchmark of python-diskcache, with tilecouch and
-// CouchDB in it.
-// Percentiles of each operation, never an average.
+// Measures a cache under gets, sets and deletes by one process and by eight: the benchmark of python-diskcache,
+// extended by tilecouch and CouchDB. It reports percentiles of each operation, never averages.
 import path from 'node:path'
 import { prepare } from './diskcache/contenders.js'
 import { clockCost, roundOf, summarise } from './diskcache/figures.js'
@@ -13,8 +12,8 @@ import { stoppable, temporaryFolder } from './stoppable.js'
 const LEVELS = [1, 8] // processes
 
 export async function run ({ server, quick, log }) {
-  // operations: of each process, of which the first do not count; limit: seconds after which a process stops, done or
-  // not
+  // operations: of each process; warmup: operations at the start that do not count; limit: seconds after which a
+  // process stops, finished or not
   const scale = quick
     ? { operations: 5000, warmup: 200, rounds: 2, limit: 2 }
     : { operations: 100_000, warmup: 1000, rounds: 3, limit: 15 }
@@ -34,7 +33,7 @@ export async function run ({ server, quick, log }) {
 }
 
 /**
- * Every contender once a round at each number of processes, each round beginning with another one.
+ * Measures every contender once in each round, for each number of processes. Each round begins with another contender.
  * @param {import('./diskcache/contenders.js').Contender[]} contenders
  * @param {any} options
  * @returns {Promise<Record<string, Record<string, ReturnType<typeof summarise>>>>} name -> processes -> figures
@@ -47,7 +46,7 @@ export async function measureLevels (contenders, options) {
     for (const { contender, round } of turns(contenders, rounds)) {
       const figures = await sample(contender, level, options);
       (results[contender.name][level] ??= []).push(figures)
-      log(`  round ${round + 1}  ${contender.name.padEnd(32)} ${described(figures)}`)
+      log(`  round ${round + 1}  ${contender.name.padEnd(32)} ${describe(figures)}`)
     }
     for (const figures of Object.values(results)) {
       figures[level] = summarise(figures[level], level * (options.operations - options.warmup))
@@ -56,34 +55,34 @@ export async function measureLevels (contenders, options) {
   return results
 }
 
-/** One round of one contender, from nothing. */
+/** One sample: one contender in one round, with an empty cache. */
 async function sample ({ name, kind, command, open, apart = false }, level, { warmup, limit, dir, work, signal }) {
-  const ending = []
+  const closing = []
   try {
-    const where = await open(ending)
-    const alone = apart || level === 1
+    const connection = await open(closing)
+    const isAlone = apart || level === 1
     const outcomes = await runWorkers(command, Array.from({ length: level }, (_, slot) => ({
       kind,
-      where: { ...where, slot, slots: level },
+      where: { ...connection, slot, slots: level },
       operations: work.files[slot],
       ...((apart || slot === 0) && { preset: work.preset }),
-      warmup, limit: limit * 1000, alone, timings: path.join(dir, `timings-${slot}`)
+      warmup, limit: limit * 1000, alone: isAlone, timings: path.join(dir, `timings-${slot}`)
     })), { signal })
     checkSamples(name, outcomes.flatMap(({ samples }) => samples), work.known)
     const figures = roundOf(outcomes, warmup)
-    // the gateway sees a write a moment after the store has it; the others must not answer old values
+    // The gateway sees a write a moment after the store. All other contenders must not answer old values.
     if (figures.behind && name !== GATEWAY) {
       throw new Error(`${name}: ${figures.behind} gets did not answer what was set last`)
     }
     return figures
   } finally {
-    for (const close of ending.reverse()) await close()
+    for (const close of closing.reverse()) await close()
   }
 }
 
-const described = ({ done, seconds, actions, errors }) => {
-  const failed = Object.entries(errors)
+const describe = ({ done, seconds, actions, errors }) => {
+  const errorCounts = Object.entries(errors)
   return `${done.toString().padStart(7)} in ${seconds.toFixed(1).padStart(5)} s  ` +
     Object.entries(actions).map(([action, { p50, p99 }]) => `${action} ${p50}/${p99}`).join('  ') + ' µs p50/p99' +
-    failed.map(([message, count]) => `\n      ${count} x ${message}`).join('')
+    errorCounts.map(([message, count]) => `\n      ${count} x ${message}`).join('')
 }

@@ -1,5 +1,5 @@
-// A layer exported to every target, each in a process of its own; and nginx on an exported tree beside nginx on plain
-// files.
+// Measures the export of a layer to every target, each in its own process. Compares nginx on an exported tree with
+// nginx on plain files.
 import { rm } from 'node:fs/promises'
 import { behindNginx } from './export/behind-nginx.js'
 import { distinctOf, fillStore } from './export/data.js'

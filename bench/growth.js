@@ -1,6 +1,6 @@
-// What grows with a store, and what does not: one database that is filled in steps, and at each size asked and kept the
-// same way. Tiles of 300 to 600 bytes, one in ten with a past. A million versions take some 14 minutes; `--most
-// 10000000` goes on to ten, in about two hours. Each size is printed as soon as it is measured.
+// Measures the costs that grow with a store. One database is filled in steps, and each size gets the same queries and
+// maintenance. Tiles have 300 to 600 bytes; one in ten has a past. A million versions take some 14 minutes; `--most
+// 10000000` continues to ten million, in about two hours. Each size is printed as soon as it is measured.
 import path from 'node:path'
 import { compose } from '../loader/couchapp/compose.js'
 import { push } from '../loader/couchapp/push.js'
@@ -23,13 +23,13 @@ import { noiseTile } from './tiles.js'
 const LAYER = 'grown'
 const [OLD, NEW, AS_OF] = ['2023-03-01T00:00:00Z', '2024-03-01T00:00:00Z', '2023']
 const CORNER = { z: 18, x: 20000, y: 20000 }
-const ROWS = 80 // of tiles: a store grows by columns
-const PAST = 10 // one tile in so many has a past
-const IDLE = 2 // seconds for what finds nothing to do, DESIGN.md 7
-const SLACK = 1.3 // of a pass over everything, by which two sizes may differ for other reasons
+const ROWS = 80 // rows of tiles: a store grows by columns
+const PAST = 10 // one tile out of PAST has a past
+const IDLE = 2 // seconds for maintenance with nothing to do, DESIGN.md 7
+const SLACK = 1.3 // allowed factor between two sizes for reasons other than growth
 
 /**
- * Measures of a size: how their cost may grow.
+ * The measures of a size, and how their cost may grow.
  * @type {Record<string, {of: 'request' | 'pass' | 'idle' | 'size', unit: string}>}
  */
 export const MEASURES = {
@@ -58,60 +58,60 @@ export const run = ({ server, quick, most = quick ? 10_000 : 1_000_000, log }) =
   closing.push(dropping(new Couch(`${server}/bench_growth_part`)))
   const folder = await temporaryFolder('growth', closing)
   const stages = []
-  for (const [at, versions] of sizes.entries()) {
+  for (const [index, versions] of sizes.entries()) {
     log(`\n${thousands(versions)} versions`)
-    const found = await measure(store, { server, versions, before: sizes[at - 1] ?? 0, rounds, folder, signal, log })
-    stages.push({ versions, results: found })
+    const costs = await measure(store, { server, versions, before: sizes[index - 1] ?? 0, rounds, folder, signal, log })
+    stages.push({ versions, results: costs })
   }
   return { rounds, stages, budgets: budgetsOf(stages) }
 })
 
 async function measure (store, { server, versions, before, rounds, folder, signal, log }) {
-  const [tiles, held] = [versions, before].map(count => Math.round(count * PAST / (PAST + 1)))
-  const found = /** @type {Record<string, number>} */ ({})
+  const [tiles, storedTiles] = [versions, before].map(count => Math.round(count * PAST / (PAST + 1)))
+  const figures = /** @type {Record<string, number>} */ ({})
   const note = (name, value) => {
-    found[name] = value
+    figures[name] = value
     log(`  ${name.padEnd(40)} ${value.toPrecision(4).padStart(10)} ${MEASURES[name].unit}`)
   }
   const timed = async (name, task, times = 1) => {
-    const values = []
-    for (let time = 0; time < times; time++) {
+    const durations = []
+    for (let turn = 0; turn < times; turn++) {
       signal.throwIfAborted()
       const start = performance.now()
-      await task(time)
-      values.push(performance.now() - start)
+      await task(turn)
+      durations.push(performance.now() - start)
     }
-    note(name, percentiles(values, 3).p50 / (MEASURES[name].unit === 's' ? 1000 : 1))
+    note(name, percentiles(durations, 3).p50 / (MEASURES[name].unit === 's' ? 1000 : 1))
   }
 
   await timed('load of what is new, until the map is servable', async () => {
-    if (!held) await store.defineLayer(LAYER, { format: 'png', ttl: 365 * 86400 })
+    if (!storedTiles) await store.defineLayer(LAYER, { format: 'png', ttl: 365 * 86400 })
     for (const [time, every] of /** @type {[string, number][]} */ ([[OLD, 1], [NEW, PAST]])) {
-      const { failed } = await store.write(made({ held, tiles, time, every }),
+      const { failed } = await store.write(made({ held: storedTiles, tiles, time, every }),
         { signal, stored: new Date().toISOString().replace(/\.\d+/, '') })
       if (failed) throw new Error(`${failed} tiles were not written`)
     }
-    if (!held) {
+    if (!storedTiles) {
       await push(store.couch, (await compose()).map(({ validate_doc_update: _, _attachments, ...doc }) => doc),
         { signal })
     }
     await warmAll(store.couch, signal)
   })
   await compact(store, { when: 'always', signal })
-  const { file, views } = await sizesOf(store, { signal })
+  const { file, views: indexSizes } = await sizesOf(store, { signal })
   note('database, compacted', file / 1e6)
-  note('indexes, compacted', views.file / 1e6)
+  note('indexes, compacted', indexSizes.file / 1e6)
 
-  const block = { layer: LAYER, ...CORNER, columns: Math.floor(tiles / ROWS), rows: ROWS }
-  const looks = viewsOf([block], rounds, versions)
-  const ask = queries(store.url)
+  const tileBlock = { layer: LAYER, ...CORNER, columns: Math.floor(tiles / ROWS), rows: ROWS }
+  const views = viewsOf([tileBlock], rounds, versions)
+  const queryHistory = queries(store.url)
   const expected = VIEW.columns * VIEW.rows
   await timed('history of a view', async time => {
-    const { rows } = await ask(looks[time], signal)
+    const { rows } = await queryHistory(views[time], signal)
     if (rows < expected) throw new Error(`${rows} versions in a view of ${expected} tiles`)
   }, rounds)
   await timed('view as of a time, with its images', async time => {
-    const area = parseArea({ bbox: bboxOf(looks[time]) })
+    const area = parseArea({ bbox: bboxOf(views[time]) })
     let images = 0
     for await (const { bytes } of store.fetch(
       store.list(LAYER, { time: AS_OF, area, zooms: { min: CORNER.z, max: CORNER.z } }), { signal }
@@ -121,7 +121,7 @@ async function measure (store, { server, versions, before, rounds, folder, signa
 
   const url = `${server}/bench_growth_part`
   const part =
-    { layers: [LAYER], area: parseArea({ bbox: bboxOf(looks[0]) }), zooms: { min: CORNER.z, max: CORNER.z }, signal }
+    { layers: [LAYER], area: parseArea({ bbox: bboxOf(views[0]) }), zooms: { min: CORNER.z, max: CORNER.z }, signal }
   await dropping(new Couch(url))()
   await timed('mirror of a part', () => mirror(`${server}/bench_growth`, url, part))
   await timed('mirror, nothing new', () => mirror(`${server}/bench_growth`, url, part))
@@ -135,7 +135,7 @@ async function measure (store, { server, versions, before, rounds, folder, signa
   const [whole, increment] = ['whole', 'more'].map(name => path.join(folder, name))
   await timed('whole backup', () => backup(store, whole, { force: true, signal }))
   await timed('backup, nothing new', () => backup(store, increment, { base: whole, force: true, signal }))
-  return found
+  return figures
 }
 
 export function * made ({ held, tiles, time, every }) {
@@ -148,26 +148,26 @@ export function * made ({ held, tiles, time, every }) {
 }
 
 /**
- * A request may grow as the logarithm of the store, a pass over everything as the store.
+ * A request may grow with the logarithm of the store's size, a pass over the whole store with its size.
  * @param {{versions: number, results: Record<string, number>}[]} stages
  */
 export function budgetsOf (stages) {
   const [first, last] = [stages[0], stages[stages.length - 1]]
   const times = last.versions / first.versions
   const log = Math.log(last.versions) / Math.log(first.versions)
-  const many = thousands(last.versions)
-  return Object.entries(MEASURES).map(([name, { of }]) => {
+  const size = thousands(last.versions)
+  return Object.entries(MEASURES).map(([name, { of: growthKind }]) => {
     const value = last.results[name]
-    if (of === 'idle') {
+    if (growthKind === 'idle') {
       return {
-        what: `${name}, ${many} versions`, target: `<= ${IDLE} s`, figure: `${value.toFixed(2)} s`, met: value <= IDLE
+        what: `${name}, ${size} versions`, target: `<= ${IDLE} s`, figure: `${value.toFixed(2)} s`, met: value <= IDLE
       }
     }
-    const grown = value / first.results[name]
-    const most = SLACK * (of === 'request' ? log : times)
+    const growth = value / first.results[name]
+    const limit = SLACK * (growthKind === 'request' ? log : times)
     return {
-      what: `${name}, ${many} / ${thousands(first.versions)} versions`,
-      target: `<= ${most.toFixed(1)}x`, figure: `${grown.toFixed(1)}x`, met: grown <= most
+      what: `${name}, ${size} / ${thousands(first.versions)} versions`,
+      target: `<= ${limit.toFixed(1)}x`, figure: `${growth.toFixed(1)}x`, met: growth <= limit
     }
   })
 }

@@ -1,4 +1,4 @@
-// Travel through time: what it costs to know the past of a view of the map, at 10 thousand, 100 thousand and a million
+// Measures how long it takes to read the past of a view of the map, at 10 thousand, 100 thousand and a million
 // versions.
 import { SHORT, STAGES, VIEW, deploy, documentsOf, fill, newTiles } from './history/data.js'
 import { QUERY, SMALL, measureViewport } from './history/viewport.js'
@@ -12,7 +12,7 @@ const QUICK = { stages: SHORT, rounds: 30, warm: 2 }
 export const run = ({ server, restart, quick, log }) => stoppable(log, async ({ signal, closing }) => {
   const scale = quick ? QUICK : FULL
   const options = { ...scale, restart, log, signal }
-  // the smallest size is kept, to be measured in turns with each larger one
+  // The smallest store is kept. It is measured in turns with each larger one.
   const small = await newStore(`${server}/bench_history_small`, closing)
   await fill(small, documentsOf(newTiles(scale.stages[0])), options)
   await deploy(small, options)
@@ -21,14 +21,14 @@ export const run = ({ server, restart, quick, log }) => stoppable(log, async ({ 
   return { view: `${VIEW.columns} x ${VIEW.rows}`, ...sizes, budgets }
 })
 
-/** One database that grows, asked the same at every size. */
-async function growing (store, small, { stages: wanted, rounds, warm, restart, log, signal }) {
+/** Fills one database in steps and runs the same queries at every size. */
+async function growing (store, small, { stages: targets, rounds, warm, restart, log, signal }) {
   const stages = []
-  for (const [at, stage] of wanted.entries()) {
+  for (const [at, stage] of targets.entries()) {
     log(`\n${thousands(stage.versions)} versions`)
-    const target = stage.versions - (wanted[at - 1]?.versions ?? 0)
+    const target = stage.versions - (targets[at - 1]?.versions ?? 0)
     const loaded =
-      await fill(store, documentsOf(newTiles(stage, wanted[at - 1])), { signal, onProgress: milestones(log, target) })
+      await fill(store, documentsOf(newTiles(stage, targets[at - 1])), { signal, onProgress: milestones(log, target) })
     log(
       `  ${thousands(loaded.documents)} documents in ${loaded.seconds.toFixed(1)} s ` +
         `(${Math.round(loaded.documents / loaded.seconds)}/s)`
@@ -37,7 +37,7 @@ async function growing (store, small, { stages: wanted, rounds, warm, restart, l
       await deploy(store, { signal, onProgress: percent => { if (percent) log(`  index at ${percent} %`) } })
     log(`  index built in ${index.toFixed(1)} s (${Math.round(loaded.documents / index)}/s), nothing compacted by hand`)
     const measured = await measureViewport(store, stage,
-      { rounds, warm, restart, signal, ...(at && { small, smallStage: wanted[0] }) })
+      { rounds, warm, restart, signal, ...(at && { small, smallStage: targets[0] }) })
     if (measured.first) log(`  first queries after a restart: ${measured.first.join(', ')} ms`)
     report(log, measured.results)
     const info = await store.info()
@@ -68,20 +68,20 @@ function budgetsOf (stages) {
 
 function report (log, results) {
   for (const [name, { ms, bytes }] of Object.entries(results)) {
-    const more = bytes ? `${(bytes.p50 / 1000).toFixed(0)} kB` : ''
+    const size = bytes ? `${(bytes.p50 / 1000).toFixed(0)} kB` : ''
     log(
       `  ${name.padEnd(72)} p50 ${ms.p50.toFixed(1).padStart(7)}  p90 ${ms.p90.toFixed(1).padStart(7)}  p99 ` +
-        `${ms.p99.toFixed(1).padStart(7)}  max ${ms.max.toFixed(1).padStart(7)} ms  ${more}`
+        `${ms.p99.toFixed(1).padStart(7)}  max ${ms.max.toFixed(1).padStart(7)} ms  ${size}`
     )
   }
 }
 
 function milestones (log, target) {
   const start = performance.now()
-  let next = target >= 100_000 ? target / 10 : Infinity
+  let nextMilestone = target >= 100_000 ? target / 10 : Infinity
   return written => {
-    if (written < next) return
-    next += target / 10
+    if (written < nextMilestone) return
+    nextMilestone += target / 10
     log(
       `  ${thousands(written).padStart(9)} of ${thousands(target)} documents, ` +
         `${((performance.now() - start) / 1000).toFixed(0)} s, ${Math.round(process.memoryUsage().rss / 1e6)} MB here`

@@ -1,6 +1,6 @@
-// Values of 8 kB under keys: CouchDB through tilecouch and through the gateway beside memcached and Redis, written one
-// by one, read in turns, and both, by one thread and by several. Unlike them, a store of tiles keeps what was
-// overwritten.
+// Measures values of 8 kB under keys: CouchDB through tilecouch and through the gateway, memcached and Redis. Values
+// are written one by one, read in turns, and both, by one thread and by several. Only a tile store keeps overwritten
+// values.
 import { contendersOf } from './keyspace/contenders.js'
 import { measureKind } from './keyspace/rounds.js'
 import { startServers } from './keyspace/servers.js'
@@ -8,9 +8,9 @@ import { startThreads } from './keyspace/threads.js'
 import { BATCH, BYTES, MIX } from './keyspace/workload.js'
 import { stoppable, temporaryFolder } from './stoppable.js'
 
-// keys: there from the start; counts: new values of a sample, the same for everybody, a multiple of each number of
-// threads times what one of them writes at once; seconds: of a sample of reads; timeout: seconds that any other sample
-// may take
+// keys: values that exist from the start; counts: new values of a sample, equal for all contenders, a multiple of each
+// number of threads times the writes of one request; seconds: of a sample of reads; timeout: seconds that any other
+// sample may take
 const scales = {
   quick: { keys: 800, levels: [1, 4, 8], rounds: 2, seconds: 0.4, timeout: 10, counts: { writes: 400, mixes: 80 } },
   full: {

@@ -1,19 +1,19 @@
-// What a benchmark ran on, as its results say it.
+// Describes the machine of a benchmark for its results.
 import { arch, cpus, release, totalmem, type } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const LOOK = 1000 // milliseconds for which the machine is watched before anything is measured
-export const BUSY = 0.15 // share of its cores from which a machine does something else as well
+const WATCH = 1000 // milliseconds for which the machine is watched before a measurement
+export const BUSY = 0.15 // share of busy cores from which other programs disturb the measurement
 
 const times = () => cpus().reduce((sum, cpu) => ({
   idle: sum.idle + cpu.times.idle,
   all: sum.all + Object.values(cpu.times).reduce((a, b) => a + b)
 }), { idle: 0, all: 0 })
 
-/** The share of all cores that others used for a second. */
+/** The share of all cores that other programs used for a second. */
 async function busyShare () {
   const before = times()
-  await sleep(LOOK)
+  await sleep(WATCH)
   const after = times()
   return Math.round((1 - (after.idle - before.idle) / (after.all - before.all)) * 100) / 100
 }

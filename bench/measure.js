@@ -1,4 +1,5 @@
-// Interleaved repetitions: A B C B C A, so that a machine that slows down slows all of them.
+// Statistics of benchmarks, and interleaved repetitions: A B C B C A, so that a machine that slows down slows all
+// contenders.
 
 export const median = values => {
   const sorted = [...values].sort((a, b) => a - b)
@@ -8,7 +9,7 @@ export const median = values => {
 
 export const mean = values => values.reduce((sum, value) => sum + value, 0) / values.length
 
-/** Standard deviation of a sample; of a single value there is none. */
+/** The standard deviation of a sample, or 0 for a single value. */
 export function deviation (values) {
   const middle = mean(values)
   return values.length > 1
@@ -16,7 +17,7 @@ export function deviation (values) {
 }
 
 /**
- * Who is next: every contender once a round, each round beginning with another one.
+ * The order of contenders: each takes part once in a round, and each round begins with another one.
  * @template T
  * @param {T[]} contenders
  * @param {number} rounds
@@ -34,7 +35,7 @@ export function * turns (contenders, rounds) {
  * @typedef {object} Contender
  * @property {string} name
  * @property {() => Promise<any>} [before] not measured
- * @property {(prepared: any) => Promise<number>} run answers how many documents it stored or looked at
+ * @property {(prepared: any) => Promise<number>} run returns the number of documents that it stored or read
  * @property {(prepared: any) => Promise<void>} [after] not measured
  */
 
@@ -79,9 +80,9 @@ export function percentiles (values, digits = 1) {
 }
 
 /**
- * Latencies: every contender once a round, each round beginning with another one.
+ * Measures latencies. Every contender takes part once in a round, and each round begins with another one.
  * @param {{name: string, run: (round: number) => Promise<Record<string, number> | void>, every?: number}[]} contenders
- *   run: may answer figures, which are collected beside the milliseconds; every: takes part in each so many rounds
+ *   run: may return figures, which are collected with the milliseconds; every: takes part in every n-th round
  * @returns {Promise<Record<string, {ms: ReturnType<typeof percentiles>, [figure: string]: ReturnType<typeof
  *   percentiles>}>>}
  */
@@ -96,6 +97,6 @@ export async function interleaveLatencies (contenders, rounds, signal) {
     for (const [figure, value] of Object.entries({ ms, ...figures })) (values[name][figure] ??= []).push(value)
   }
   return /** @type {any} */ (Object.fromEntries(Object.entries(values).map(([name, figures]) => [
-    name, Object.fromEntries(Object.entries(figures).map(([figure, list]) => [figure, percentiles(list)]))
+    name, Object.fromEntries(Object.entries(figures).map(([figure, numbers]) => [figure, percentiles(numbers)]))
   ])))
 }

@@ -1,4 +1,4 @@
-// Is the memory of a load flat? Tiles are made one by one while they are loaded, and the process is watched.
+// Checks that the memory of a load stays flat. It generates the tiles during the load and watches its process.
 import { newStore, stoppable } from './stoppable.js'
 import { noiseTile } from './tiles.js'
 
@@ -9,10 +9,10 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
   const store = await newStore(`${server}/bench_memory`, closing)
   const samples = []
   let peak = 0
-  const watch = setInterval(() => { peak = Math.max(peak, process.memoryUsage().rss / 1e6) }, 50)
+  const timer = setInterval(() => { peak = Math.max(peak, process.memoryUsage().rss / 1e6) }, 50)
   const start = performance.now()
   try {
-    const summary = await store.write(made(tiles), {
+    const summary = await store.write(generateTiles(tiles), {
       signal,
       onProgress: ({ tiles: done }) => {
         if (done < (samples.length + 1) * tiles / 10) return
@@ -30,11 +30,11 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
       { what: 'memory of a load', target: `<= ${LIMIT} MB`, figure: `${Math.round(peak)} MB`, met }
     ] }
   } finally {
-    clearInterval(watch)
+    clearInterval(timer)
   }
 })
 
-function * made (tiles) {
+function * generateTiles (tiles) {
   const side = Math.ceil(Math.sqrt(tiles))
   for (let index = 0; index < tiles; index++) {
     yield { layer: 'bench', z: 14, x: 1000 + Math.floor(index / side), y: 1000 +

@@ -1,5 +1,6 @@
-// An area taken into the browser: with tilecouch, with PouchDB's own replication, and with one request a tile as
-// leaflet.offline does it; how long a tile takes to come from there; what an estimate and a refresh cost.
+// Measures taking an area offline in the browser: with tilecouch, with PouchDB's replication, and with one request per
+// tile as leaflet.offline does. Also the time to read a tile from the device, and the cost of an estimate and a
+// refresh.
 import { tileRanges } from '../core/index.js'
 import { publish } from '../loader/index.js'
 import { budget, median, percentiles } from './measure.js'
@@ -9,7 +10,7 @@ import { noiseTile, random } from './tiles.js'
 
 const LAYER = 'bench'
 const BYTES = 10_000 // a tile
-const BBOX = [7, 47, 9.6, 48.2] // at zoom 14 a little more than is wanted: the rest stays empty
+const BBOX = [7, 47, 9.6, 48.2] // at zoom 14 slightly larger than needed: the remaining places stay empty
 const ZOOM = 14
 const TARGET = 4 // times PouchDB.replicate, DESIGN.md 7
 const READS = 100
@@ -23,7 +24,7 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
   const job = { remote: `${origin}/bench_offline`, area: { layer: LAYER, bbox: BBOX, zooms: ZOOM }, tiles }
   const ask = (verb, ...args) => {
     signal.throwIfAborted()
-    return page.evaluate(([name, given]) => /** @type {any} */ (globalThis).bench[name](...given),
+    return page.evaluate(([name, parameters]) => /** @type {any} */ (globalThis).bench[name](...parameters),
       /** @type {[string, any[]]} */ ([verb, args]))
   }
 
@@ -35,21 +36,21 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
 
   const names = await page.evaluate(() => /** @type {any} */ (globalThis).bench.names)
   const results = Object.fromEntries(names.map(name => [name, { rates: [], longestTasks: [], reads: [] }]))
-  let taken
+  let status
   for (let round = 0; round < scale.rounds; round++) {
     for (const name of names) {
       const { tiles: count, ms, longestTask } = await ask('take', name, job)
       if (count !== tiles.length) throw new Error(`${name}: ${count} of ${tiles.length} tiles`)
       const next = random(round)
-      const some = Array.from({ length: READS }, () => tiles[Math.floor(next() * tiles.length)])
+      const sampleTiles = Array.from({ length: READS }, () => tiles[Math.floor(next() * tiles.length)])
       results[name].rates.push(Math.round(count / ms * 1000))
       results[name].longestTasks.push(longestTask)
-      results[name].reads.push(...await ask('read', name, job, some))
+      results[name].reads.push(...await ask('read', name, job, sampleTiles))
       log(
         `  round ${round + 1}  ${name.padEnd(20)} ${String(results[name].rates.at(-1)).padStart(5)}/s   longest task ` +
           `${longestTask} ms`
       )
-      if (name === 'tilecouch') taken = await ask('status')
+      if (name === 'tilecouch') status = await ask('status')
       if (name !== 'tilecouch' || round < scale.rounds - 1) await ask('end', name)
     }
   }
@@ -69,19 +70,19 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
   for (const [name, { read }] of Object.entries(figures)) {
     log(`  reading from the device  ${name.padEnd(20)} p50 ${read.p50} ms  p99 ${read.p99} ms`)
   }
-  const own = figures.tilecouch.median
+  const ownMedian = figures.tilecouch.median
   const budgets = [
     ...['replicate', 'replicate, tuned'].map(
-      name => budget(`offline area / PouchDB.${name}`, TARGET, own / figures[name].median, 'x')
+      name => budget(`offline area / PouchDB.${name}`, TARGET, ownMedian / figures[name].median, 'x')
     ),
-    within(`estimate / bytes of the images taken`, estimate.bytes, taken.bytes)
+    isWithin(`estimate / bytes of the images taken`, estimate.bytes, status.bytes)
   ]
   return { ...scale, bytes: BYTES, browser: `Chromium ${version}`, estimate, figures, refresh, budgets }
 })
 
-const within = (what, figure, wanted) => {
-  const off = Math.abs(figure / wanted - 1) * 100
-  return { what, target: 'within 1 %', figure: `${off.toFixed(2)} % off`, met: off <= 1 }
+const isWithin = (what, figure, expected) => {
+  const difference = Math.abs(figure / expected - 1) * 100
+  return { what, target: 'within 1 %', figure: `${difference.toFixed(2)} % off`, met: difference <= 1 }
 }
 
 async function storeOf (url, { tiles: count, signal, closing }) {
@@ -104,7 +105,7 @@ function placesOf (count) {
     (_, index) => ({ layer: LAYER, z: ZOOM, x: x0 + Math.floor(index / rows), y: y0 + index % rows }))
 }
 
-/** A tenth of the tiles changes. */
+/** Writes a new edition that changes a tenth of the tiles, and returns their number. */
 async function newEdition (store, tiles, signal) {
   const changed = tiles.filter((_, index) => index % 10 === 0)
   await store.write(changed.map(

@@ -1,5 +1,5 @@
-// Which result makes which page: a result NAME.json has its tables and plots from bench/NAME/page.js; a page is a text
-// in docs/benchmarks with places for them. `npm run docs` writes them.
+// Makes the pages of the benchmarks. A result NAME.json has its tables and plots in bench/NAME/page.js; a page is a
+// text in docs/benchmarks with markers for them. `npm run docs` writes the pages.
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,7 @@ import { render } from './plots/render.js'
 import { table } from './plots/words.js'
 import { readResult } from './results.js'
 
-/** Pages in docs/benchmarks by name, and the results that each of them shows. */
+/** Pages in docs/benchmarks by name, and the results that each page shows. */
 export const pages = {
   tilecache: ['tilecache'],
   bulk: ['bulk'],
@@ -31,21 +31,21 @@ const plotFolder = path.join(docs, 'images/bench')
 
 /** The results by name. @returns {Promise<Record<string, any>>} */
 export async function readResults (folder = new URL('results/', import.meta.url)) {
-  const read = Object.values(pages).flat()
+  const pending = Object.values(pages).flat()
     .map(async name => [name, await readResult(path.join(fileURLToPath(folder), `${name}.json`))])
-  return Object.fromEntries((await Promise.all(read)).filter(([, result]) => result))
+  return Object.fromEntries((await Promise.all(pending)).filter(([, result]) => result))
 }
 
 /**
  * @param {Record<string, any>} results
- * @param {(page: any, result: any) => Record<string, any>} make of one page
+ * @param {(page: any, result: any) => Record<string, any>} make makes the parts of one page
  * @returns {Promise<Record<string, any>>} by name
  */
-async function makeOf (results, make) {
-  const made = await Promise.all(
+async function makeParts (results, make) {
+  const parts = await Promise.all(
     Object.entries(results).map(async ([name, result]) => make(await import(`./${name}/page.js`), result))
   )
-  return Object.assign({}, ...made)
+  return Object.assign({}, ...parts)
 }
 
 /**
@@ -54,36 +54,36 @@ async function makeOf (results, make) {
  * @returns {Promise<Record<string, string>>}
  */
 export const makeTables = async results => (
-  { ...await makeOf(results, (page, result) => page.tables(result, table)), ...budgetLists(results) }
+  { ...await makeParts(results, (page, result) => page.tables(result, table)), ...budgetLists(results) }
 )
 
 const MARKER = /(<!-- table: (\w+) -->\n)[\s\S]*?(<!-- end -->)/g
 
-/** A text with its tables. @param {Record<string, string>} tables by the names of their markers */
+/** A text with its tables filled in. @param {Record<string, string>} tables by the names of their markers */
 export const fill = (text, tables) => text.replace(MARKER, (_, begin, name, end) => {
   if (!Object.hasOwn(tables, name)) throw new Error(`no table ${name}`)
   return `${begin}\n${tables[name]}\n\n${end}`
 })
 
 /**
- * The pages and the plots of the results.
- * @returns {Promise<Record<string, string>>} contents by their names below docs
+ * The contents of all pages and plots.
+ * @returns {Promise<Record<string, string>>} contents by paths relative to docs
  */
 export async function makePages () {
   const results = await readResults()
   const tables = await makeTables(results)
-  const charts = await makeOf(results, (page, result) => page.plots(result))
+  const charts = await makeParts(results, (page, result) => page.plots(result))
   const plots = Object.entries(charts).map(async ([name, chart]) => [`images/bench/${name}.svg`, await render(chart)])
   const texts = ['benchmarks.md', ...Object.keys(pages).map(name => `benchmarks/${name}.md`)]
     .map(async name => [name, fill(await readFile(path.join(docs, name), 'utf8'), tables)])
   return Object.fromEntries(await Promise.all([...plots, ...texts]))
 }
 
-/** Writes what makePages makes, and removes plots that nothing makes any more. */
+/** Writes the files of makePages, and removes plots that no page uses any more. */
 export async function writePages () {
-  const made = await makePages()
-  for (const name of await readdir(plotFolder)) if (!Object.hasOwn(made, `images/bench/${name}`)) {
+  const contents = await makePages()
+  for (const name of await readdir(plotFolder)) if (!Object.hasOwn(contents, `images/bench/${name}`)) {
     await rm(path.join(plotFolder, name))
   }
-  for (const [name, content] of Object.entries(made)) await writeFile(path.join(docs, name), content)
+  for (const [name, content] of Object.entries(contents)) await writeFile(path.join(docs, name), content)
 }

@@ -1,22 +1,22 @@
-// Documents straight into a database: nothing is looked up, nothing is tried again. The ceiling for whatever loads, and
-// what one would write by hand.
+// Writes documents straight into a database, without look-ups and without retries. This is the ceiling for every
+// loader, and equals a hand-written upload.
 import pMap from 'p-map'
 
 /**
  * @typedef {{id: string, doc: any}} Written
  * @typedef {{concurrency?: number, signal?: AbortSignal, deadline?: number, onWritten?: (written: Written) => void}}
- *   RawOptions deadline: of performance.now(), after which no request begins; onWritten: called with the first document
+ *   RawOptions deadline: performance.now() after which no request starts; onWritten: called with the first document
  *   of every request
  */
 
 /**
  * @param {import('../loader/store/couch.js').Couch} couch
- * @param {Iterable<any>} documents as JSON has them; each is made when it is wanted
- * @param {RawOptions & {batch: number}} options batch: documents of a request
+ * @param {Iterable<any>} documents as JSON has them; generated one at a time
+ * @param {RawOptions & {batch: number}} options batch: documents per request
  * @returns {Promise<number>} documents that were written
  */
 export function writeBulk (couch, documents, { batch, ...options }) {
-  return inTurns(batchesOf(documents, batch), async docs => {
+  return writeAll(batchesOf(documents, batch), async docs => {
     const results = await couch.bulk(docs, { signal: options.signal })
     const failed = results.find(result => result.error)
     if (failed) throw new Error(`raw write failed: ${JSON.stringify(failed)}`)
@@ -36,7 +36,7 @@ export function writeBulk (couch, documents, { batch, ...options }) {
  * @returns {Promise<number>} documents that were written
  */
 export function writePuts (couch, documents, options) {
-  return inTurns(documents, async doc => {
+  return writeAll(documents, async doc => {
     await couch.put(doc)
     options.onWritten?.({ id: doc._id, doc })
     return 1
@@ -50,10 +50,10 @@ export function plain (doc) {
 }
 
 /** @param {Iterable<any>} items @param {(item: any) => Promise<number>} write @param {RawOptions} options */
-async function inTurns (items, write, { concurrency = 1, signal, deadline = Infinity }) {
+async function writeAll (items, write, { concurrency = 1, signal, deadline = Infinity }) {
   let written = 0
   await pMap(untilTime(items, deadline), async item => {
-    const count = await write(item) // added after it is there: others are written meanwhile
+    const count = await write(item) // added after the await: other writes finish meanwhile
     written += count
   }, { concurrency, signal })
   return written

@@ -1,5 +1,5 @@
 // npm run bench -- NAME [--quick] [--out FOLDER]: measures on a real CouchDB (COUCHDB_URL, COUCHDB_BIN or `couchdb` on
-// the PATH), prints a table and writes the figures as JSON. Nothing is measured on the embedded store: it is not the
+// the PATH), prints a table and writes the figures as JSON. The embedded store is not measured: it is not the
 // product.
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
@@ -57,17 +57,17 @@ async function measure () {
   try {
     const { version } = await (await fetch(server.url.replace(/\/\/.*@/, '//'))).json()
     const machine = await describeMachine(version)
-    const where = `Node ${process.version}, ${machine.cores} cores, client on the same machine`
-    console.log(`${name}: CouchDB ${version} at ${scrub(server.url)}, ${where}`)
-    const busy = `${Math.round(machine.busy * 100)} % of its cores`
+    const clientNote = `Node ${process.version}, ${machine.cores} cores, client on the same machine`
+    console.log(`${name}: CouchDB ${version} at ${scrub(server.url)}, ${clientNote}`)
+    const busyShare = `${Math.round(machine.busy * 100)} % of its cores`
     if (machine.busy > BUSY) {
-      console.log(`This machine is busy with something else (${busy}): these figures are worth little.`)
+      console.log(`This machine is busy with something else (${busyShare}): these figures are worth little.`)
     }
     console.log()
     const { run } = await import(`./${name}.js`)
-    // one of our own may be stopped in between
+    // only a CouchDB that this process started may be restarted
     const restart = 'start' in server ? async () => { await server.kill(); await server.start() } : undefined
-    const began = performance.now()
+    const start = performance.now()
     const result =
       await run({ server: server.url, restart, quick, most: most && Number(most), log: text => console.log(text) })
     if (!result) {
@@ -81,7 +81,7 @@ async function measure () {
     }
     const file = path.join(out ?? 'bench/out', `${name}.json`)
     await mkdir(path.dirname(file), { recursive: true })
-    await writeResult(file, { name, quick, machine, took: Math.round((performance.now() - began) / 1000), ...result })
+    await writeResult(file, { name, quick, machine, took: Math.round((performance.now() - start) / 1000), ...result })
     console.log(`\n${file}`)
   } finally {
     await server.close()

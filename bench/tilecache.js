@@ -1,6 +1,6 @@
-// The benchmark that asked first: how long does it take to get 780 tiles out of CouchDB, and how long out of the file
-// system? Asked again of what there is today, one tile at a time as then and as a browser does, with the page cache
-// warm and dropped.
+// Repeats the first benchmark of its kind: how long does it take to get 780 tiles out of CouchDB, and out of the file
+// system? It reads one tile at a time as the original did, and several as a browser does, with a warm and with a
+// dropped page cache.
 import path from 'node:path'
 import sharp from 'sharp'
 import { stoppable, temporaryFolder } from './stoppable.js'
@@ -12,9 +12,9 @@ import { fill, measureSeeding, writeFiles } from './tilecache/seeding.js'
 import { startContenders } from './tilecache/servers.js'
 
 const DATABASE = 'bench_tilecache'
-const CONNECTIONS = 6 // that a browser opens to a host
+const CONNECTIONS = 6 // connections that a browser opens to a host
 
-/** warm, dropped: laps; seedings: rounds of them. */
+/** warm, dropped: laps with the page cache warm or dropped; seedings: number of rounds. */
 const SCALE = {
   quick: { warm: { rounds: 3, connections: [1, CONNECTIONS] }, dropped: { rounds: 3, connections: [1] }, seedings: 2 },
   full: { warm: { rounds: 20, connections: [1, CONNECTIONS] }, dropped: {
@@ -28,10 +28,10 @@ export async function run ({ server, quick, log }) {
     const dir = await temporaryFolder('tilecache', closing)
     log('Drawing the tiles')
     const tiles = await drawTiles({ signal })
-    const about = describe(tiles)
+    const description = describe(tiles)
     log(
-      `${about.tiles} tiles, ${about.distinct} of them different, ` +
-        `${(about.bytes.total / about.tiles / 1000).toFixed(1)} kB on average\n\nSeeding`
+      `${description.tiles} tiles, ${description.distinct} of them different, ` +
+        `${(description.bytes.total / description.tiles / 1000).toFixed(1)} kB on average\n\nSeeding`
     )
     const [files, tree, url] = [path.join(dir, 'files'), path.join(dir, 'tree'), `${server}/${DATABASE}`]
     await writeFiles(files, tiles, { signal })
@@ -49,7 +49,7 @@ export async function run ({ server, quick, log }) {
       drop: cache.drop, signal, log
     })
     return {
-      ...about,
+      ...description,
       scale,
       rounds: scale.warm.rounds,
       ...(cache.why && { notDropped: cache.why }),

@@ -1,4 +1,4 @@
-// Seeded tiles for measurements: real PNGs that do not compress, so that bytes are bytes everywhere.
+// Seeded tiles for measurements: real PNGs that do not compress, so that their size is the same in every store.
 import { crc32, deflateSync } from 'node:zlib'
 
 /** A small generator of random numbers: the same seed gives the same tiles on every machine. */
@@ -16,10 +16,10 @@ export function random (seed) {
 export function chunk (type, data) {
   const body = Buffer.concat([Buffer.from(type), data])
   const length = Buffer.alloc(4)
-  const check = Buffer.alloc(4)
+  const checksum = Buffer.alloc(4)
   length.writeUInt32BE(data.length)
-  check.writeUInt32BE(crc32(body))
-  return Buffer.concat([length, body, check])
+  checksum.writeUInt32BE(crc32(body))
+  return Buffer.concat([length, body, checksum])
 }
 
 /**
@@ -43,24 +43,24 @@ export function storedPng (rows, { width, height, isGrey = false, more = [] }) {
   ])
 }
 
-/** A grey PNG of about so many bytes. @param {number} [size] bytes */
+/** A grey PNG of approximately `size` bytes. @param {number} [size] bytes */
 export function noiseTile (seed, size = 10000) {
   const width = Math.max(4, Math.round(Math.sqrt(size)))
   const next = random(seed)
   const pixels = Buffer.alloc(width * (width + 1))
-  for (let at = 0; at + 4 <= pixels.length; at += 4) pixels.writeUInt32LE((next() * 4294967296) >>> 0, at)
+  for (let index = 0; index + 4 <= pixels.length; index += 4) pixels.writeUInt32LE((next() * 4294967296) >>> 0, index)
   for (let row = 0; row < width; row++) pixels[row * (width + 1)] = 0 // no filter
   return storedPng(pixels, { width, height: width, isGrey: true })
 }
 
-const EMPTY = 12 // bytes of a chunk that holds nothing, as the last one
+const EMPTY = 12 // bytes of an empty chunk, such as the last one
 
 /**
- * A grey PNG of exactly so many bytes: what is left over is a chunk of no known kind, which readers pass by.
+ * A grey PNG of exactly `length` bytes. A chunk of an unknown type, which readers skip, fills the rest.
  * @param {number} length bytes, some hundred at least
  */
 export function tileOfLength (seed, length) {
-  const tile = noiseTile(seed, length - 3 * Math.sqrt(length) - 100) // somewhat less than that
+  const tile = noiseTile(seed, length - 3 * Math.sqrt(length) - 100) // slightly shorter than `length`
   const next = random(seed)
   const noise = Array.from({ length: length - tile.length - EMPTY }, () => next() * 256)
   return Buffer.concat([tile.subarray(0, -EMPTY), chunk('fiLl', Buffer.from(noise)), tile.subarray(-EMPTY)])

@@ -1,5 +1,5 @@
-// One tile a thousand times over a hundred connections, as a write-up of 2012 did it with TileStache and nginx, and ten
-// thousand different tiles: what people serve tiles with now, CouchDB, the gateway, and files that nginx finds.
+// Serves one tile a thousand times over a hundred connections, as a write-up of 2012 did with TileStache and nginx, and
+// ten thousand different tiles. Compares other tile servers, CouchDB, the gateway, and nginx on files.
 import { NEW, fillStore, placesOf, shuffled } from './block.js'
 import * as ab from './programs/ab.js'
 import * as wrk from './programs/wrk.js'
@@ -37,29 +37,29 @@ export async function run ({ server, quick, log }) {
 
     log('Warming up, comparing answers with the source')
     const many = []
-    for (const [at, task] of tasks.entries()) {
+    for (const [index, task] of tasks.entries()) {
       many.push(
-        await prepare(task, { wrk: wrkBin, dir, order, at, tileOf, length: LENGTH, seconds: scale.warm, signal })
+        await prepare(task, { wrk: wrkBin, dir, order, at: index, tileOf, length: LENGTH, seconds: scale.warm, signal })
       )
     }
     const [place] = order
-    const ones = []
+    const singles = []
     for (const task of tasks) {
-      ones.push(await asksForOne(task, { ab: abBin, place, tile: tileOf(place.index, NEW), requests: REQUESTS }))
+      singles.push(await asksForOne(task, { ab: abBin, place, tile: tileOf(place.index, NEW), requests: REQUESTS }))
     }
-    for (const { check } of ones) await check()
+    for (const { check } of singles) await check()
 
     log(`\nOne tile: ab -c ${CONNECTIONS} -n ${REQUESTS}, and with -k`)
-    const one = apart(await measureRounds(ones.flatMap(({ contenders }) => contenders),
+    const oneTile = apart(await measureRounds(singles.flatMap(({ contenders }) => contenders),
       { ...scale, levels: [CONNECTIONS], signal, log }))
     log(`\n${scale.tiles} tiles: wrk`)
-    const different =
+    const manyTiles =
       await measureRounds(many, { ...scale, rounds: scale.manyRounds, levels: [CONNECTIONS], signal, log })
-    for (const { check } of [...ones, ...many]) await check()
-    const of = figure => Object.fromEntries(ones.map(each => [each.name, each[figure]()]))
+    for (const { check } of [...singles, ...many]) await check()
+    const figuresOf = figure => Object.fromEntries(singles.map(contender => [contender.name, contender[figure]()]))
     return {
       ...scale, ...versions, bytes: LENGTH, connections: CONNECTIONS, requests: REQUESTS, programs, missing,
-      one, kept: of('kept'), lengths: of('length'), many: different, budgets: []
+      one: oneTile, kept: figuresOf('kept'), lengths: figuresOf('length'), many: manyTiles, budgets: []
     }
   })
 }

@@ -1,8 +1,8 @@
-// Waiting for conditions, never for time.
+// Waits for conditions instead of fixed times.
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Factor for the time limits of tests: the machine of a CI may be slow, or stand still for seconds. */
+/** Factor for the time limits of tests: a CI machine may be slow, or stand still for seconds. */
 export const TIME_FACTOR = process.env.CI ? 3 : 1
 
 /**
@@ -23,7 +23,7 @@ export async function until (condition, { timeout = 10000, every = 25, what = 'a
   }
 }
 
-/** A port nobody listens on. */
+/** A port that no program listens on. */
 export function freePort () {
   return new Promise((resolve, reject) => {
     const server = createServer().once('error', reject).listen(0, '127.0.0.1', () => {

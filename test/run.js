@@ -1,7 +1,7 @@
-// Runs the tests. `npm test`: lint, types and the fast tests. `npm run test:deep`: the groups of suites.js that take
-// long, the fast tests once more with other random seeds, coverage, and an audit of the dependencies.
-// `npm test -- kills` adds a deep group to the fast tests, `npm run test:deep -- kills` runs it alone.
-// Prints what was skipped and why; the last line counts.
+// Runs the tests. `npm test`: lint, types and the fast tests. `npm run test:deep`: the slow groups of suites.js, the
+// fast tests again with other random seeds, coverage, and an audit of the dependencies. `npm test -- kills` adds a deep
+// group to the fast tests, `npm run test:deep -- kills` runs it alone. At the end it prints the skipped tests with
+// reasons, and the counts.
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -23,14 +23,14 @@ const totals = { passed: 0, failed: 0, skipped: 0 }
 const skipped = new Set()
 /** @type {{name: string, output: string}[]} */
 const failed = []
-const SHOWN = 60 // lines of what failed that are printed again at the end
+const SHOWN = 60 // lines of failed tests that are printed again at the end
 
 const { values: { deep }, positionals: groups } = parseArgs({
   options: { deep: { type: 'boolean', default: false } }, allowPositionals: true
 })
-const unknown = groups.filter(group => !Object.hasOwn(deepGroups, group))
-if (unknown.length) {
-  console.error(`No group of tests: ${unknown.join(', ')}. There are ${Object.keys(deepGroups).join(', ')}`)
+const unknownGroups = groups.filter(group => !Object.hasOwn(deepGroups, group))
+if (unknownGroups.length) {
+  console.error(`No group of tests: ${unknownGroups.join(', ')}. There are ${Object.keys(deepGroups).join(', ')}`)
   process.exit(2)
 }
 
@@ -60,7 +60,7 @@ function count (name, result) {
   }
 }
 
-/** Flaws that npm knows of the packages which an installation brings. */
+/** Checks the installed packages for vulnerabilities that npm knows. */
 async function checkDependencies () {
   const result = await audit()
   const output = lines(result).join('\n')
@@ -79,11 +79,11 @@ function checkTools () {
 
 /** Says which CouchDB the tests run on. */
 async function describeCouchDb () {
-  const named = process.env.COUCHDB_URL
+  const couchdbUrl = process.env.COUCHDB_URL
   const executable = findCouchDb()
-  if (named) {
-    const { version } = await (await fetch(named.replace(/\/\/.*@/, '//'))).json()
-    console.log(`CouchDB ${version}: ${scrub(named)}`)
+  if (couchdbUrl) {
+    const { version } = await (await fetch(couchdbUrl.replace(/\/\/.*@/, '//'))).json()
+    console.log(`CouchDB ${version}: ${scrub(couchdbUrl)}`)
     if (!executable) skipped.add('tests that stop or kill a CouchDB: set COUCHDB_BIN to one that may be killed')
   } else if (executable) console.log(`CouchDB: ${executable}`)
   else skipped.add('everything on a real CouchDB: set COUCHDB_URL or COUCHDB_BIN, or put couchdb on the PATH')
@@ -91,41 +91,42 @@ async function describeCouchDb () {
 
 /** The test files of a run. */
 function chooseFiles () {
-  const all = readdirSync(path.join(root, 'test'), { recursive: true })
+  const allFiles = readdirSync(path.join(root, 'test'), { recursive: true })
     .map(file => `${file}`.replaceAll(path.sep, '/')).filter(file => file.endsWith('.test.js')).sort()
   const slow = Object.values(deepGroups).flat()
-  const wrong = slow.filter((file, at) => !all.includes(`${file}.test.js`) || slow.indexOf(file) !== at)
-  if (wrong.length) {
-    const output = `test/suites.js names what is not there, or names it twice: ${wrong.join(', ')}`
-    count('test/suites.js', { failed: wrong.length, output })
+  const wrongNames = slow.filter((file, index) => !allFiles.includes(`${file}.test.js`) || slow.indexOf(file) !== index)
+  if (wrongNames.length) {
+    const output = `test/suites.js names what is not there, or names it twice: ${wrongNames.join(', ')}`
+    count('test/suites.js', { failed: wrongNames.length, output })
   }
   const nameOf = file => file.slice(0, -'.test.js'.length)
-  const wanted = (groups.length || !deep ? groups : Object.keys(deepGroups)).flatMap(group => deepGroups[group])
-  const fast = deep && groups.length ? [] : all.filter(file => !slow.includes(nameOf(file)))
-  // the slow ones come first: at the end, no process waits for a slow file of another
-  return [...all.filter(file => wanted.includes(nameOf(file))), ...fast]
+  const chosenNames = (groups.length || !deep ? groups : Object.keys(deepGroups)).flatMap(group => deepGroups[group])
+  const fast = deep && groups.length ? [] : allFiles.filter(file => !slow.includes(nameOf(file)))
+  // slow files first, so that no process waits for a slow file at the end
+  return [...allFiles.filter(file => chosenNames.includes(nameOf(file))), ...fast]
 }
 
-const began = performance.now()
+const runStart = performance.now()
 const minutes = ms => `${(ms / 60000).toFixed(1)} min`
 
 /** @param {NodeJS.ProcessEnv} env */
 async function runTests (env) {
   const files = chooseFiles().map(file => `test/${file}`)
-  const isOfBrowsers = file => browserFolders.includes(file.split('/')[1])
-  // In processes of their own: where Playwright has run, Node 20's async hooks are on, and a call of hostile design
-  // functions that is cut short may then end the process ("Assertion failed: (env_->execution_async_id()) == (0)").
-  const lists = [files.filter(file => !isOfBrowsers(file)), files.filter(isOfBrowsers)]
+  const isBrowserFile = file => browserFolders.includes(file.split('/')[1])
+  // Browser tests run in separate processes. After Playwright has run, the async hooks of Node 20 are on. A hostile
+  // design function that is cut short may then end the process ("Assertion failed: (env_->execution_async_id()) ==
+  // (0)").
+  const lists = [files.filter(file => !isBrowserFile(file)), files.filter(isBrowserFile)]
   const jobs = Math.max(2, Math.min(4, availableParallelism()))
   const times = []
-  const report = ({ file, ms, ...result }, { done, files: all, left }) => {
+  const report = ({ file, ms, ...result }, { done, files: total, left }) => {
     times.push({ file, ms })
     for (const reason of result.reasons) skipped.add(reason)
     const counts = `${result.passed} passed${result.failed ? `, ${result.failed} FAILED` : ''}`
-    console.log(`${done}/${all}  ${file}: ${counts}, ${(ms / 1000).toFixed(1)} s; about ${minutes(left)} left`)
+    console.log(`${done}/${total}  ${file}: ${counts}, ${(ms / 1000).toFixed(1)} s; about ${minutes(left)} left`)
     count(file, result)
   }
-  // tests in browsers change settings of the server: where all share one, they wait for the others, and for each other
+  // Browser tests change settings of the server. On a shared server they run after the others, and one at a time.
   const runs = env.COUCHDB_URL ? [{ lists: [lists[0]], jobs }, { lists: [lists[1]], jobs: 1 }] : [{ lists, jobs }]
   for (const run of runs) {
     const faults = await runFiles(run.lists, { jobs: run.jobs, env, onFile: report })
@@ -142,22 +143,22 @@ await describeCouchDb()
 if (deep) {
   const seed = process.env.TILECOUCH_SEED ?? `${Math.floor(Math.random() * 1e6)}`
   console.log(`TILECOUCH_SEED=${seed} repeats the random tests of this run`)
-  const traces = path.join(root, 'coverage/tmp') // where c8 looks for what V8 wrote
+  const traces = path.join(root, 'coverage/tmp') // the folder in which c8 looks for the output of V8
   await rm(path.join(root, 'coverage'), { recursive: true, force: true })
   await checkDependencies()
   await runTests({ ...process.env, TILECOUCH_SEED: seed, NODE_V8_COVERAGE: traces })
   if (!groups.length) await check('coverage (.c8rc.json has its floor)', 'c8', ['report', '--check-coverage'])
 } else {
   await Promise.all([check('lint', 'eslint', ['.']), check('types', 'typescript', ['-p', 'tsconfig.json'], 'tsc')])
-  console.log(`lint and types: ${minutes(performance.now() - began)}`)
+  console.log(`lint and types: ${minutes(performance.now() - runStart)}`)
   await runTests(process.env)
 }
 
 if (skipped.size) console.log(`\nSkipped:\n${[...skipped].map(reason => `  - ${reason}`).join('\n')}`)
 for (const { name, output } of failed) {
-  // once more: who reads the end of a long log sees what went wrong
+  // again, for readers of the end of a long log
   console.log(`\nFailed: ${name}\n${output.trimEnd().split('\n').slice(-SHOWN).join('\n')}`)
 }
-console.log(`\n${minutes(performance.now() - began)}`)
+console.log(`\n${minutes(performance.now() - runStart)}`)
 console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`)
 process.exitCode = totals.failed ? 1 : 0

@@ -1,13 +1,12 @@
-// Which suite a test file belongs to. `npm test` runs every file that is not named here; `npm run test:deep` runs them
-// all.
-// A file comes here when it takes more than five seconds, kills processes, or is random. Names are relative to test/,
+// The groups of slow test files. `npm test` runs all files that are not listed here; `npm run test:deep` runs all. A
+// file belongs here if it takes more than five seconds, kills processes, or is random. Names are relative to test/,
 // without `.test.js`.
 
 /** Tests in these folders may drive a browser. */
 export const browserFolders = ['admin', 'client', 'examples', 'offline', 'viewer']
 
 /**
- * `.ci/run` runs the groups `browsers`, `kills` and `long` as well; the others are left to the nightly workflow.
+ * `.ci/run` also runs the groups `browsers`, `kills` and `long`; the nightly workflow runs the others.
  * @type {Record<string, string[]>}
  */
 export const deepGroups = {
@@ -24,7 +23,7 @@ export const deepGroups = {
     'viewer/offline-open', 'viewer/offline-shell', 'viewer/panel', 'viewer/policy', 'viewer/stack', 'viewer/take-embed',
     'viewer/take-vector', 'viewer/tile', 'viewer/time', 'viewer/vector', 'viewer/viewer'
   ],
-  // what takes longest: too long to repeat for every change
+  // the slowest tests: too slow to repeat for every change
   longest: [
     'admin/many', 'client/grids', 'client/history-failures', 'client/maplibre-layers', 'client/mirror-browser',
     'client/openlayers-layers', 'docs/executed', 'mirror/links',
@@ -38,7 +37,7 @@ export const deepGroups = {
     'gateway/chaos', 'kills/commands', 'mirror/kill', 'remove/kill', 'resolve/running', 'store/kill',
     'tree/kill'
   ],
-  // commands in processes of their own, large editions, whole histories, every tile of a zoom
+  // commands in separate processes, large editions, whole histories, every tile of a zoom
   long: [
     'activity/commands', 'backup/cli', 'backup/writing', 'client/compare', 'copy/beside', 'copy/copy', 'core/area',
     'demo/up', 'deploy/nginx-cache', 'deploy/nginx-files', 'diff/cli', 'diff/diff', 'edge/edge',
@@ -51,17 +50,17 @@ export const deepGroups = {
     'store/stopping', 'style/store', 'tree/follow', 'tree/nginx', 'tree/tree', 'types/types', 'upstream/hostile',
     'upstream/metatile', 'verify/archives', 'verify/manifests', 'verify/store', 'work/apart', 'work/commands'
   ],
-  // random lives, models and damage
+  // random histories, models and damage
   random: [
     'embedded/fuzz', 'gateway/fuzz', 'gateway/tiles-model', 'mirror/partial',
     'offline/transfer-model', 'resolve/apart', 'resolve/histories', 'settle/histories', 'settle/lives',
     'tree/model', 'years/sequences', 'years/year'
   ],
-  // what is kept in memory
+  // memory
   memory: [
     'export/memory', 'seed/memory'
   ],
-  // clusters, networks of their own, and programs that are not everywhere
+  // clusters, network namespaces, and programs that are often missing
   programs: [
     'gateway/gdal', 'gateway/qgis', 'mapproxy/mapproxy', 'mirror/cluster', 'mirror/namespaces'
   ]

@@ -1,4 +1,4 @@
-// What is written: documents of 256 bytes and tiles, and the ids they are written under.
+// The documents of the benchmark of bulk writes, of 256 bytes and tiles, and their ids.
 import { tileDocument } from '../../core/store/documents.js'
 import { tileId } from '../../core/index.js'
 import { prepareTile } from '../../loader/store/tile.js'
@@ -7,9 +7,9 @@ import { plain } from '../raw.js'
 import { noiseTile, random } from '../tiles.js'
 
 export const SMALL = 256 // bytes of a document as JSON, without its id
-export const TINY = 40 // bytes of the pixels of a tile that holds next to nothing; the rest of its PNG comes on top
+export const TINY = 40 // bytes of the pixels of an almost empty tile, without the rest of its PNG
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-const POOL = 65536 // letters that documents are cut from
+const POOL = 65536 // letters that document texts are cut from
 
 export const RANDOM = 'random ids'
 export const DIGITS = 'ids of 10 digits, in order'
@@ -18,7 +18,7 @@ export const SHUFFLED = 'tile ids, shuffled'
 export const SERVER = 'ids that CouchDB gives'
 
 /**
- * Name -> count -> the ids, one by one; nothing where the server gives one.
+ * Name -> count -> the ids, one by one, or undefined where the server chooses one.
  * @type {Record<string, (count: number, seed?: number) => Iterable<string | undefined>>}
  */
 export const IDS = {
@@ -49,12 +49,12 @@ export function smallDocuments (seed = 1) {
   return index => {
     const doc = { number: index, text: '' }
     const length = SMALL - JSON.stringify(doc).length
-    const at = index * 7919 % (POOL - length)
-    return { ...doc, text: pool.slice(at, at + length) }
+    const start = index * 7919 % (POOL - length)
+    return { ...doc, text: pool.slice(start, start + length) }
   }
 }
 
-/** Versions of tiles in the order of their ids, as the store takes them. @param {number} [size] bytes of a tile */
+/** Versions of tiles in the order of their ids, as `Store.write` takes them. @param {number} [size] bytes of a tile */
 export const tilesOf = (count, size = BYTES) => placesOf(count)
   .map(({ z, x, y, index }) => ({ layer: LAYER, z, x, y, time: NEW, bytes: noiseTile(index, size) }))
 

@@ -1,4 +1,4 @@
-// Tables, sentences and plots of what bench/bulk.js measured.
+// Tables, sentences and plots for the results of bench/bulk.js.
 import { lines, groupedBars } from '../plots/charts.js'
 import { machineLine, programList, rounds as times, thousands } from '../plots/words.js'
 import { LOADER, atATime } from './sweep.js'
@@ -7,7 +7,7 @@ const nameOf = batch => batch === 1 ? '1 (a PUT each)' : thousands(batch)
 const rawOf = ({ rows }) => rows.filter(({ way }) => way !== LOADER)
 const flightsOf = sweep => [...new Set(rawOf(sweep).map(({ flights }) => flights))].sort((a, b) => a - b)
 
-// documents a request in the tables; the plots have all of them
+// documents per request in the tables; the plots show all
 const SHOWN = new Set([1, 10, 100, 200, 1000, 2000, 3000, 5000, 10000])
 
 /** @param {any} result bench/results/bulk.json @param {import('../plots/words.js').Table} table */

@@ -1,5 +1,6 @@
-// How many documents a request should hold: the same documents written with batches of every size, by one and by
-// several requests at a time, one PUT each, and tiles by the loader that finds its batch itself.
+// Measures the best number of documents per request. The same documents are written with batches of every size, by one
+// and by several requests at a time, and with one PUT each. Tiles are also written by the loader, which finds its own
+// batch size.
 import { tileId } from '../../core/index.js'
 import { Store } from '../../loader/store/index.js'
 import { NEW } from '../block.js'
@@ -16,25 +17,25 @@ export const atATime = flights => flights === 1 ? 'one request at a time' : `${f
  * @property {number} documents of a sample at most
  * @property {number[]} batches
  * @property {number[]} flights
- * @property {number} bytes of a document in a request, about
+ * @property {number} bytes approximate size of a document in a request
  * @property {(index: number) => any} make
  * @property {(count: number) => Iterable<string | undefined>} ids
- * @property {any[]} [tiles] for the loader, all of them
+ * @property {any[]} [tiles] for the loader
  */
 
 /**
- * `seconds`: after which a sample ends; `most`: bytes in all requests under way.
+ * `seconds`: duration of a sample; `most`: bytes in all open requests.
  * @param {string} url
  * @param {Payload} payload
  * @param {any} options
  */
 export async function sweep (url, { documents, batches, flights, bytes, make, ids, tiles },
   { rounds, seconds, most, signal, log, onRetry }) {
-  const about = {}
+  const settingsByName = {}
   const contenders = settingsOf({ batches, flights, bytes, most }).map(({ batch, flights: concurrency }) => {
     const way = atATime(concurrency)
     const name = `${batch === 1 ? 'a PUT each' : `${batch} a request`}, ${way}`
-    about[name] = { way, batch, flights: concurrency, documents: Infinity }
+    settingsByName[name] = { way, batch, flights: concurrency, documents: Infinity }
     const written = /** @type {any[]} */ ([])
     let count = 0
     return {
@@ -43,21 +44,21 @@ export async function sweep (url, { documents, batches, flights, bytes, make, id
       run: async store => {
         written.length = 0
         const options = {
-          batch, concurrency, signal, deadline: performance.now() + seconds * 1000, onWritten: one => written.push(one)
+          batch, concurrency, signal, deadline: performance.now() + seconds * 1000, onWritten: doc => written.push(doc)
         }
         count = await (batch === 1 ? writePuts : writeBulk)(store.couch, documentsOf(make, ids(documents)), options)
         return count
       },
       after: async store => {
-        about[name].documents = Math.min(about[name].documents, count)
+        settingsByName[name].documents = Math.min(settingsByName[name].documents, count)
         await checkStored(store, count, written)
         await store.destroy()
       }
     }
   })
-  const settled = []
+  const settledSettings = []
   if (tiles) {
-    about[LOADER] = { way: LOADER, batch: 0, flights: 0, documents: tiles.length }
+    settingsByName[LOADER] = { way: LOADER, batch: 0, flights: 0, documents: tiles.length }
     contenders.push({
       name: LOADER,
       before: async () => {
@@ -70,13 +71,13 @@ export async function sweep (url, { documents, batches, flights, bytes, make, id
         if (failed || created !== tiles.length) {
           throw new Error(`${LOADER}: ${created} of ${tiles.length} tiles written, ${failed} failed`)
         }
-        settled.push(tally.most())
+        settledSettings.push(tally.most())
         return created
       },
       after: async store => {
         const sample = tiles.map(({ layer, z, x, y }, index) => ({ id: tileId(layer, z, x, y), index }))
           .filter(({ index }) => index % 500 === 0)
-        // and the document that marks a store
+        // plus the document that marks a store
         await checkStored(store, tiles.length + 1, sample.map(({ id, index }) => ({ id, doc: make(index) })))
         await store.destroy()
       }
@@ -84,26 +85,26 @@ export async function sweep (url, { documents, batches, flights, bytes, make, id
   }
   const results = await interleave(contenders, rounds, log, signal)
   if (tiles) for (const field of /** @type {const} */ (['batch', 'flights'])) {
-    about[LOADER][field] = Math.round(median(settled.map(one => one[field])))
+    settingsByName[LOADER][field] = Math.round(median(settledSettings.map(setting => setting[field])))
   }
-  return Object.entries(results).map(([name, figures]) => ({ ...about[name], ...figures }))
+  return Object.entries(results).map(([name, figures]) => ({ ...settingsByName[name], ...figures }))
 }
 
-/** Every batch with every number of requests at a time, as long as what is under way stays bounded. */
+/** Every batch size with every number of concurrent requests, up to `most` bytes in all open requests. */
 export const settingsOf = ({ batches, flights, bytes, most }) =>
   flights.flatMap(concurrency => [1, ...batches].filter(batch => batch * concurrency * bytes <= most)
     .map(batch => ({ batch, flights: concurrency })))
 
-/** Which setting of a tuner most tiles went with. */
+/** Finds the setting of a tuner that wrote most tiles. */
 export function tallyOf () {
   const counts = new Map()
-  let done = 0
+  let countedTiles = 0
   return {
     onProgress: ({ tiles }, { batch, concurrency }) => {
       const key = `${batch}x${concurrency}`
       const entry = counts.get(key) ?? { batch, flights: concurrency, tiles: 0 }
-      counts.set(key, { ...entry, tiles: entry.tiles + tiles - done })
-      done = tiles
+      counts.set(key, { ...entry, tiles: entry.tiles + tiles - countedTiles })
+      countedTiles = tiles
     },
     most: () => {
       const [{ batch, flights }] = [...counts.values()].sort((a, b) => b.tiles - a.tiles)

@@ -1,8 +1,8 @@
-// CouchDB through tilecouch as a library: the store.
+// A benchmark client of CouchDB: the store of tilecouch as a library.
 import { parseTileId } from '../../core/index.js'
 import { Store } from '../../loader/store/index.js'
 
-/** @param {{url: string, time: string}} options url: of the database; time: of all that is written */
+/** @param {{url: string, time: string}} options url: of the database; time: of all written versions */
 export async function openCouchDb ({ url, time }) {
   const store = await Store.open(url)
   const setMany = async entries => {

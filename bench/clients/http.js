@@ -1,4 +1,5 @@
-// Whatever answers GET with a tile, over one connection: the gateway, an attachment of CouchDB, a folder behind nginx.
+// A benchmark client of a server that answers GET with a tile, over one connection: the gateway, attachments of
+// CouchDB, or a folder behind nginx.
 import { Agent, request } from 'undici'
 import { parseTileId } from '../../core/index.js'
 

@@ -1,7 +1,7 @@
 // A client of memcached: memjs, one connection.
 import memjs from 'memjs'
 
-const PATIENCE = 20 // seconds an answer may take
+const PATIENCE = 20 // seconds that an answer may take
 
 /** */
 export async function openMemcached ({ port }) {

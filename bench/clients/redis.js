@@ -4,7 +4,7 @@ import { RESP_TYPES, createClient } from '@redis/client'
 /** */
 export async function openRedis ({ port }) {
   const client = createClient({ socket: { host: '127.0.0.1', port, reconnectStrategy: false } })
-  client.on('error', () => {}) // each command rejects with it as well
+  client.on('error', () => {}) // each command rejects with the same error
   await client.connect()
   const bytesOf = client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer })
   return {

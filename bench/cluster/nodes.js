@@ -1,5 +1,5 @@
-// A cluster of three CouchDB nodes on this machine, each on its own loopback address. It keeps three copies of every
-// document, unless a database is created with another number.
+// Starts a cluster of three CouchDB nodes on this machine, each on its own loopback address. It keeps three copies of
+// every document, unless a database is created with another number.
 import { startCouchDb, newCluster } from '../couchdb.js'
 import { until } from '../wait.js'
 import { Couch } from '../../loader/store/couch.js'
@@ -18,7 +18,7 @@ export async function startCluster () {
     for (const host of HOSTS.slice(1)) {
       await first.request({ method: 'PUT', path: `_node/_local/_nodes/couchdb@${host}`, server: true, body: {} })
     }
-    const isWhole = () => allAreSeen(nodes)
+    const isWhole = () => areAllSeen(nodes)
     await until(isWhole, { timeout: 30000, what: 'the nodes to know each other' })
     for (const name of SYSTEM_DATABASES) await first.request({ method: 'PUT', path: name, server: true })
     return { nodes, isWhole, close }
@@ -28,10 +28,10 @@ export async function startCluster () {
   }
 }
 
-/** Whether each node sees all others. */
-async function allAreSeen (nodes) {
+/** Whether each node sees all other nodes. */
+async function areAllSeen (nodes) {
   const answers = await Promise.all(nodes.map(({ url }) => new Couch(`${url}/any`, { retries: 0 })
     .request({ path: '_membership', server: true }).catch(() => ({ all_nodes: [] }))))
-  return answers.every(({ all_nodes: all, cluster_nodes: members }) =>
-    all.length === nodes.length && members.length === nodes.length)
+  return answers.every(({ all_nodes: nodesSeen, cluster_nodes: members }) =>
+    nodesSeen.length === nodes.length && members.length === nodes.length)
 }

@@ -1,4 +1,4 @@
-// What bench/cluster.js measured, for docs/benchmarks/cluster.md.
+// The tables of the results of bench/cluster.js, for docs/benchmarks/cluster.md.
 import { MEASURES } from '../cluster.js'
 import { brief, machineLine, rounds, thousands } from '../plots/words.js'
 
@@ -8,8 +8,8 @@ export const tables = (result, table) => ({
     `q=${result.shards}, medians of ${rounds(result.rounds)}.`,
   clusterCosts: table(
     ['', ...result.results.map(({ name }) => name)],
-    Object.entries(MEASURES).map(([what, unit]) =>
-      [`${what}, ${unit}`, ...result.results.map(({ figures }) => brief(figures[what]))])
+    Object.entries(MEASURES).map(([measure, unit]) =>
+      [`${measure}, ${unit}`, ...result.results.map(({ figures }) => brief(figures[measure]))])
   )
 })
 

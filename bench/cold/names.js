@@ -1,12 +1,12 @@
-// The names of what is measured, as they stand in the results and on the page, and what is promised.
+// The names of the measures of bench/cold.js in results and on the page, and their budgets.
 import { OLD } from '../block.js'
 
 export const GATEWAY = 'gateway'
 export const COUCH = 'CouchDB, attachments'
 
 /**
- * time: of the versions; the newest without one. target: times CouchDB's tiles a second; view: times its milliseconds.
- * Without them nothing is promised: reading ahead must not make these slower.
+ * time: of the versions, the newest if it is not set. target: minimal ratio to CouchDB's tiles per second; view:
+ * maximal ratio to its milliseconds per view. Rows without them have no budget.
  * @type {Record<string, {time?: string, target?: number, view?: number}>}
  */
 export const ROWS = {

@@ -1,7 +1,7 @@
-// What bench/cold.js measured, for docs/benchmarks/cold.md.
+// The tables of the results of bench/cold.js, for docs/benchmarks/cold.md.
 import { machineLine, ms, rounds as inRounds, thousands } from '../plots/words.js'
 
-const ranks = figures => ['p50', 'p90', 'p99'].map(rank => ms(figures.ms[rank])).join(' / ')
+const percentileText = figures => ['p50', 'p90', 'p99'].map(rank => ms(figures.ms[rank])).join(' / ')
 
 /** @param {any} result bench/results/cold.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {
@@ -15,7 +15,7 @@ export function tables (result, table) {
   const rows = Object.entries(results).map(([walk, byContender]) => [
     walk,
     ...contenders.map(name => thousands(byContender[name].rate.median)),
-    ...contenders.map(name => ranks(byContender[name]))
+    ...contenders.map(name => percentileText(byContender[name]))
   ])
   const amounts = `${thousands(tiles)} tiles of ${thousands(bytes)} bytes; ${inRounds(rounds)}`
   return {

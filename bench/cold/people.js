@@ -1,5 +1,5 @@
-// People as their browsers ask: six connections each, HTTP/1.1, kept open, one request at a time on each. Written on
-// sockets: a client that takes much of the machine for itself would hide what servers do.
+// People who request tiles as browsers do: six connections each, HTTP/1.1, kept open, one request at a time on each.
+// Written on sockets, because a heavy client would hide the speed of the servers.
 import { connect } from 'node:net'
 
 const CONNECTIONS = 6
@@ -17,14 +17,14 @@ export class People {
   }
 
   /**
-   * One of them asks for the tiles of a view.
+   * One person requests the tiles of a view.
    * @param {string[]} paths
    * @param {(answer: Answer, at: number) => void} take
    */
   async look (person, paths, take) {
     let next = 0
     await Promise.all(this.#connections[person].map(async connection => {
-      for (let at = next++; at < paths.length; at = next++) take(await connection.get(paths[at]), at)
+      for (let index = next++; index < paths.length; index = next++) take(await connection.get(paths[index]), index)
     }))
   }
 

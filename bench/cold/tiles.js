@@ -1,4 +1,4 @@
-// What is looked at: layers of seeded tiles, all of one length.
+// The layers of bench/cold.js: seeded tiles, all of one length.
 import { NEW, OLD } from '../block.js'
 import { random, tileOfLength } from '../tiles.js'
 
@@ -10,14 +10,14 @@ export const LENGTH = 4400
  * @property {number} z
  * @property {number} side tiles
  * @property {string[]} times
- * @property {number} share of its tiles that are there
+ * @property {number} share of its places that have a tile
  * @property {number} seed
  * @typedef {{layer: Layer, z: number, x: number, y: number}} Place
  */
 
 export const CORNER = 5000 // column and row
 
-/** @type {Record<'map' | 'single' | 'sparse' | 'other', Layer>} other: to warm up with */
+/** @type {Record<'map' | 'single' | 'sparse' | 'other', Layer>} other: for the warm-up */
 export const LAYERS = {
   map: { name: 'map', z: 14, side: 100, times: [OLD, NEW], share: 1, seed: 1 },
   single: { name: 'single', z: 14, side: 60, times: [OLD, NEW], share: 1, seed: 100_001 },
@@ -27,25 +27,25 @@ export const LAYERS = {
 
 const indexOf = ({ layer, x, y }) => (x - CORNER) * layer.side + y - CORNER
 
-const isThere = place => random(place.layer.seed + indexOf(place))() < place.layer.share
+const hasTile = place => random(place.layer.seed + indexOf(place))() < place.layer.share
 
-/** Those that are there, in the order of their ids. @param {Layer} layer @returns {Place[]} */
+/** The places that have a tile, in the order of their ids. @param {Layer} layer @returns {Place[]} */
 export function placesOf (layer) {
   const { z, side } = layer
-  const all = Array.from({ length: side * side },
+  const places = Array.from({ length: side * side },
     (_, index) => ({ layer, z, x: CORNER + Math.floor(index / side), y: CORNER + index % side }))
-  return all.filter(isThere)
+  return places.filter(hasTile)
 }
 
-const made = new Map()
+const tilesBySeed = new Map()
 
-/** The tile at a time; undefined where there is none. @param {Place} place */
+/** The tile at a time, or undefined if there is none. @param {Place} place */
 export function bytesOf (place, time) {
   const { layer } = place
-  if (!isThere(place) || !layer.times.includes(time)) return undefined
+  if (!hasTile(place) || !layer.times.includes(time)) return undefined
   const seed = layer.seed + indexOf(place) * 2 + (time === NEW ? 1 : 0)
-  if (!made.has(seed)) made.set(seed, tileOfLength(seed, LENGTH))
-  return made.get(seed)
+  if (!tilesBySeed.has(seed)) tilesBySeed.set(seed, tileOfLength(seed, LENGTH))
+  return tilesBySeed.get(seed)
 }
 
 /** @param {Layer} layer @param {string} time */

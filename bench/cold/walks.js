@@ -1,5 +1,5 @@
-// Where people look: a window over the map that is moved by a part of itself, in one direction for some time, then in
-// another; a browser asks only for tiles that it has not shown before.
+// Generates walks over the map. A window moves by a part of itself, in one direction for some time, then in another. As
+// a browser does, it requests only tiles that it has not shown before.
 import { random } from '../tiles.js'
 import { CORNER } from './tiles.js'
 
@@ -10,40 +10,40 @@ const LONGEST = 7 // pans in one direction
 /** @typedef {{x0: number, y0: number, side: number}} Region */
 
 /**
- * A square of regions of a layer.
+ * The regions of a layer: a square of squares.
  * @param {import('./tiles.js').Layer} layer
  * @param {number} count
  * @returns {Region[]}
  */
 export function regionsOf ({ side }, count) {
   const across = Math.sqrt(count)
-  const own = Math.floor(side / across)
+  const size = Math.floor(side / across)
   return Array.from({ length: count },
-    (_, at) => ({ x0: CORNER + at % across * own, y0: CORNER + Math.floor(at / across) * own, side: own }))
+    (_, at) => ({ x0: CORNER + at % across * size, y0: CORNER + Math.floor(at / across) * size, side: size }))
 }
 
 /**
- * Views: the tiles that are new in each.
+ * The new tiles of each view of a walk.
  * @param {import('./tiles.js').Layer} layer @param {Region} region @param {{views: number, seed: number}} options
  * @returns {import('./tiles.js').Place[][]}
  */
 export function pans (layer, { x0, y0, side }, { views, seed }) {
   const next = random(seed)
   const pick = most => Math.floor(next() * most)
-  const seen = new Set()
-  const found = []
+  const seenKeys = new Set()
+  const walk = []
   let [x, y] = [pick(side - WINDOW.columns), pick(side - WINDOW.rows)]
   let [dx, dy, left] = [0, 0, 0]
-  for (let tries = 0; found.length < views && tries < views * 20; tries++) {
-    const fresh = []
+  for (let tries = 0; walk.length < views && tries < views * 20; tries++) {
+    const newTiles = []
     for (let column = x; column < x + WINDOW.columns; column++) {
       for (let row = y; row < y + WINDOW.rows; row++) {
         const key = column * side + row
-        if (!seen.has(key)) fresh.push({ layer, z: layer.z, x: x0 + column, y: y0 + row })
-        seen.add(key)
+        if (!seenKeys.has(key)) newTiles.push({ layer, z: layer.z, x: x0 + column, y: y0 + row })
+        seenKeys.add(key)
       }
     }
-    if (fresh.length) found.push(fresh)
+    if (newTiles.length) walk.push(newTiles)
     const isInside = () => x + dx >= 0 && y + dy >= 0 && x + dx <= side - WINDOW.columns && y + dy <= side - WINDOW.rows
     while (!left || !isInside() || (!dx && !dy)) {
       [dx, dy, left] = [(pick(3) - 1) * STEP.columns, (pick(3) - 1) * STEP.rows, 1 + pick(LONGEST)]
@@ -52,10 +52,13 @@ export function pans (layer, { x0, y0, side }, { views, seed }) {
     y += dy
     left--
   }
-  return found
+  return walk
 }
 
-/** One tile a view, anywhere. @param {import('./tiles.js').Layer} layer @returns {import('./tiles.js').Place[][]} */
+/**
+ * Views with a single tile at a random place.
+ * @param {import('./tiles.js').Layer} layer @returns {import('./tiles.js').Place[][]}
+ */
 export function jumps (layer, { count, seed }) {
   const next = random(seed)
   const { side, z } = layer

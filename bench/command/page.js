@@ -1,4 +1,4 @@
-// What bench/command.js measured, for docs/benchmarks/load.md.
+// The tables of the results of bench/command.js, for docs/benchmarks/load.md.
 import { machineLine, thousands } from '../plots/words.js'
 import { COMMAND, RAW } from '../command.js'
 

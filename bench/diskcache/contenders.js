@@ -1,5 +1,5 @@
-// Who takes part: how it is started, what its workers are told, and what is removed afterwards. Each round of each
-// finds nothing of the one before.
+// The contenders of bench/diskcache.js: how each one is started, the options of its workers, and its removal. Each
+// round of each contender starts with an empty cache.
 import { mkdtemp, rm, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,11 +16,11 @@ import { MEGABYTES } from './clients/memory.js'
 import * as names from './names.js'
 import { keys } from './operations.js'
 
-// by the numbers of Linux
+// file system types, as Linux numbers them
 const FILE_SYSTEMS =
   { 0x01021994: 'tmpfs: in memory', 0xef53: 'ext4', 0x58465342: 'xfs', 0x9123683e: 'btrfs', 0x794c7630: 'overlayfs' }
-const RETRIES = 3 // of a request: a server that went with the same Ctrl-C is not waited for
-const FANOUT = { shards: 8, timeout: 0.010 } // of the original: a shard a process, seconds
+const RETRIES = 3 // of a request: few, because the same Ctrl-C may have ended the server
+const FANOUT = { shards: 8, timeout: 0.010 } // of the original: one shard per process, timeout in seconds
 
 const fileOf = name => fileURLToPath(new URL(name, import.meta.url))
 
@@ -29,8 +29,8 @@ const fileOf = name => fileURLToPath(new URL(name, import.meta.url))
  * @property {string} name
  * @property {[string, string[]]} command of a worker
  * @property {string} kind of client
- * @property {boolean} [apart] whether each process has something of its own, and nothing is shared
- * @property {(closing: (() => any)[]) => Promise<any>} open what workers connect to; closing: told how to remove it
+ * @property {boolean} [apart] whether each process has its own cache
+ * @property {(closing: (() => any)[]) => Promise<any>} open starts its server; closing: receives the clean-up
  */
 
 export async function prepare ({ server, dir, signal, closing, log }) {
@@ -42,21 +42,21 @@ export async function prepare ({ server, dir, signal, closing, log }) {
    * @type {(name: string, kind: string, about: {close?: () => any, version?: string, settings: string}, open:
    *   Contender['open'], more?: Partial<Contender>) => void}
    */
-  const add = (name, kind, { close = () => {}, ...about }, open, more = {}) => {
-    addRunning(name, { close }, about)
+  const add = (name, kind, { close = () => {}, ...program }, open, more = {}) => {
+    addRunning(name, { close }, program)
     contenders.push({ name, kind, open, command: node, ...more })
   }
-  const folder = async ending => {
-    const own = await mkdtemp(path.join(dir, 'cache-'))
-    ending.push(() => rm(own, { recursive: true, force: true, maxRetries: 5 }))
-    return own
+  const folder = async closers => {
+    const cacheFolder = await mkdtemp(path.join(dir, 'cache-'))
+    closers.push(() => rm(cacheFolder, { recursive: true, force: true, maxRetries: 5 }))
+    return cacheFolder
   }
 
   add(names.GATEWAY, 'gateway', {
     settings: 'gets: tilecouch serve, one process, over HTTP; sets: Store.write of one tile, deletes: of a version ' +
       'that says "gone"; the store with its validation function'
   },
-    ending => openStore(`${server}/bench_diskcache`, { signal, ending }))
+    closers => openStore(`${server}/bench_diskcache`, { signal, ending: closers }))
   add(names.MEMORY, 'memory', {
     settings: `server/gateway/tiles/memory.js called directly, ${MEGABYTES} MB, each process its own`
   }, async () => ({}), { apart: true })
@@ -64,17 +64,17 @@ export async function prepare ({ server, dir, signal, closing, log }) {
     settings: 'no design documents; get: GET of the attachment; set: HEAD for the revision, PUT of the attachment; ' +
       'delete: HEAD, DELETE'
   },
-    ending => openDatabase(`${server}/bench_diskcache_documents`, { signal, ending }))
+    closers => openDatabase(`${server}/bench_diskcache_documents`, { signal, ending: closers }))
 
   await optional(names.MEMCACHED, memcached.MISSING, memcached.findMemcached(), async bin => {
-    const running = await memcached.startMemcached(bin, { memory: MEGABYTES })
-    add(names.MEMCACHED, 'memcached', { ...running, settings: `${running.settings}; memjs` },
-      async () => ({ port: running.port }))
+    const memcachedServer = await memcached.startMemcached(bin, { memory: MEGABYTES })
+    add(names.MEMCACHED, 'memcached', { ...memcachedServer, settings: `${memcachedServer.settings}; memjs` },
+      async () => ({ port: memcachedServer.port }))
   })
   await optional(names.REDIS, redis.MISSING, redis.findRedis(), async bin => {
-    const running = await redis.startRedis(bin, { dir: path.join(dir, 'redis'), memory: MEGABYTES })
-    add(names.REDIS, 'redis', { ...running, settings: `${running.settings}; @redis/client` },
-      async () => ({ port: running.port }))
+    const redisServer = await redis.startRedis(bin, { dir: path.join(dir, 'redis'), memory: MEGABYTES })
+    add(names.REDIS, 'redis', { ...redisServer, settings: `${redisServer.settings}; @redis/client` },
+      async () => ({ port: redisServer.port }))
   })
   await optional('DiskCache', diskcache.MISSING, await diskcache.findDiskCache(), async ({
     python, diskcache: version, version: language, sqlite
@@ -82,21 +82,21 @@ export async function prepare ({ server, dir, signal, closing, log }) {
     for (const [name, cache, options] of /** @type {[string, string, Record<string, number>][]} */ (
       [[names.CACHE, 'Cache', {}], [names.FANOUT, 'FanoutCache', FANOUT]]
     )) {
-      const given = Object.entries(options).map(([option, value]) => `${option}=${value}`).join(', ')
+      const optionText = Object.entries(options).map(([option, value]) => `${option}=${value}`).join(', ')
       add(name, 'diskcache', {
-        version, settings: `${cache}(${given}), ${onDisk}, Python ${language}, SQLite ${sqlite}`
+        version, settings: `${cache}(${optionText}), ${onDisk}, Python ${language}, SQLite ${sqlite}`
       },
-        async ending => ({ dir: await folder(ending), cache, options, keys }),
+        async closers => ({ dir: await folder(closers), cache, options, keys }),
         { command: [python, [fileOf('worker.py')]] })
     }
   })
   add(names.FILES, 'files', {
     settings: `${onDisk}; set: write under another name and rename, without fsync; get: read; delete: unlink`
-  }, async ending => ({ dir: await folder(ending) }))
+  }, async closers => ({ dir: await folder(closers) }))
   return { contenders, programs, missing }
 }
 
-/** A store as `tilecouch` leaves it, with a gateway of its own. */
+/** A published store with its own gateway. */
 async function openStore (db, { signal, ending }) {
   const store = await newStore(db, ending, { public: false, retries: RETRIES })
   await store.defineLayer(LAYER, { name: 'Tiles of a benchmark', format: 'png' })
@@ -106,7 +106,7 @@ async function openStore (db, { signal, ending }) {
   return { db, url: gateway.url, begun: Date.now() }
 }
 
-/** A database that everybody may read, as plain as it can be. */
+/** A plain database that anonymous users may read. */
 async function openDatabase (db, { signal, ending }) {
   const couch = await newDatabase(db, ending, { retries: RETRIES })
   await couch.request({ method: 'PUT', path: '_security', body: PUBLIC_SECURITY, signal })

@@ -1,10 +1,10 @@
-// From the microseconds of every operation to the figures of the original's tables.
+// Computes the figures of the original's tables from the microseconds of every operation.
 import { median, percentiles } from '../measure.js'
 import { ACTIONS } from './operations.js'
 
 const RANKS = /** @type {const} */ (['p50', 'p90', 'p99'])
 
-/** Microseconds that reading the clock twice takes: part of every figure. */
+/** Microseconds of reading the clock twice. They are part of every figure. */
 export function clockCost () {
   const times = Array.from({ length: 20_000 }, () => {
     const start = performance.now()
@@ -15,19 +15,19 @@ export function clockCost () {
 
 /** @param {import('./workers.js').Done[]} outcomes */
 export function roundOf (outcomes, warmup) {
-  const found = Object.fromEntries(ACTIONS.map(action => [action, { times: /** @type {number[]} */ ([]), miss: 0 }]))
+  const byAction = Object.fromEntries(ACTIONS.map(action => [action, { times: /** @type {number[]} */ ([]), miss: 0 }]))
   for (const { timings } of outcomes) {
-    for (let at = 0; at < timings.length; at += 2) {
-      const entry = found[ACTIONS[timings[at] >> 1]]
-      entry.times.push(timings[at + 1])
-      entry.miss += timings[at] & 1
+    for (let index = 0; index < timings.length; index += 2) {
+      const entry = byAction[ACTIONS[timings[index] >> 1]]
+      entry.times.push(timings[index + 1])
+      entry.miss += timings[index] & 1
     }
   }
   return {
     done: outcomes.reduce((sum, { done }) => sum + done - warmup, 0),
     seconds: Math.max(...outcomes.map(({ ms }) => ms)) / 1000,
-    actions: Object.fromEntries(ACTIONS.filter(action => found[action].times.length).map(action => {
-      const { times, miss } = found[action]
+    actions: Object.fromEntries(ACTIONS.filter(action => byAction[action].times.length).map(action => {
+      const { times, miss } = byAction[action]
       return [action, { ...percentiles(times, 2), miss, total: times.reduce((sum, time) => sum + time, 0) / 1e6 }]
     })),
     behind: outcomes.reduce((sum, { behind }) => sum + behind, 0),
@@ -37,25 +37,26 @@ export function roundOf (outcomes, warmup) {
 }
 
 /**
- * Medians of the rounds with the lowest and the highest; the longest of all; the counts of the middle round.
- * @param {any[]} rounds @param {number} asked operations that were to be done, the warm-up not counted
+ * The medians of the rounds with the lowest and the highest value, the longest of all rounds, and the counts of the
+ * median round.
+ * @param {any[]} rounds @param {number} planned planned operations, without the warm-up
  */
-export function summarise (rounds, asked) {
+export function summarise (rounds, planned) {
   const spread =
     values => ({ median: round(median(values)), min: round(Math.min(...values)), max: round(Math.max(...values)) })
-  // a round that was cut short may have come to no delete at all
-  const of = (action, figure) => rounds.flatMap(({ actions }) => actions[action]?.[figure] ?? [])
+  // a round that was cut short may have no deletes
+  const valuesOf = (action, figure) => rounds.flatMap(({ actions }) => actions[action]?.[figure] ?? [])
   return {
-    asked,
+    asked: planned,
     done: spread(rounds.map(({ done }) => done)),
     seconds: spread(rounds.map(({ seconds }) => seconds)),
     rate: spread(rounds.map(({ done, seconds }) => done / seconds)),
-    actions: Object.fromEntries(ACTIONS.filter(action => of(action, 'count').length).map(action => [action, {
-      count: Math.round(median(of(action, 'count'))),
-      miss: Math.round(median(of(action, 'miss'))),
-      ...Object.fromEntries(RANKS.map(rank => [rank, spread(of(action, rank))])),
-      max: round(Math.max(...of(action, 'max'))),
-      total: round(median(of(action, 'total')))
+    actions: Object.fromEntries(ACTIONS.filter(action => valuesOf(action, 'count').length).map(action => [action, {
+      count: Math.round(median(valuesOf(action, 'count'))),
+      miss: Math.round(median(valuesOf(action, 'miss'))),
+      ...Object.fromEntries(RANKS.map(rank => [rank, spread(valuesOf(action, rank))])),
+      max: round(Math.max(...valuesOf(action, 'max'))),
+      total: round(median(valuesOf(action, 'total')))
     }])),
     behind: { count: Math.round(median(rounds.map(({ behind }) => behind))), longest: round(
       Math.max(...rounds.map(({ longest }) => longest))
@@ -64,7 +65,7 @@ export function summarise (rounds, asked) {
   }
 }
 
-/** Message -> how often, of all. */
+/** Counts by error message, summed over all parts. */
 function errorsOf (parts) {
   const sums = {}
   for (const { errors } of parts) for (const [message, count] of Object.entries(errors)) {
@@ -73,5 +74,5 @@ function errorsOf (parts) {
   return sums
 }
 
-/** Digits that mean something, and no more. */
+/** Rounds to the significant digits. */
 const round = number => Number(number.toPrecision(number >= 1000 ? 6 : 4))

@@ -1,4 +1,4 @@
-// The names of what is measured, as they stand in the results and on the page.
+// The names of the measures of bench/diskcache.js, in results and on the page.
 export const GATEWAY = 'gateway'
 export const MEMORY = 'gateway, its memory in process'
 export const COUCH = 'CouchDB'
@@ -8,8 +8,8 @@ export const CACHE = 'diskcache.Cache'
 export const FANOUT = 'diskcache.FanoutCache'
 export const FILES = 'files'
 
-/** tilecouch's own. */
+/** The contenders of tilecouch. */
 export const OURS = [GATEWAY, MEMORY]
 
-/** @param {number} level how many at once */
+/** @param {number} level number of concurrent processes */
 export const processes = level => level === 1 ? '1 process' : `${level} processes`

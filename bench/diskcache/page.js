@@ -1,17 +1,18 @@
-// What bench/diskcache.js measured, for docs/benchmarks/diskcache.md: the tables and plots of the original.
+// The tables and plots of the results of bench/diskcache.js, for docs/benchmarks/diskcache.md, like those of the
+// original.
 import { spans } from '../plots/charts.js'
 import { machineLine, programList, rounds as inRounds, thousands } from '../plots/words.js'
 import { OURS, processes } from './names.js'
 
-const ACTIONS = ['get', 'set'] // one operation in a hundred is a delete: not shown
+const ACTIONS = ['get', 'set'] // deletes are not shown: one operation in a hundred
 
-/** Microseconds in the unit that suits them, three digits. */
+/** Formats microseconds in a suitable unit, with three digits. */
 export function duration (micros) {
   const [value, unit] = micros < 999.5 ? [micros, 'µs'] : micros < 999.5e3 ? [micros / 1e3, 'ms'] : [micros / 1e6, 's']
   return `${value >= 1000 ? thousands(Math.round(value)) : Number(value.toPrecision(3))} ${unit}`
 }
 
-const listed = words => words.length < 2 ? words.join('')
+const joined = words => words.length < 2 ? words.join('')
   : `${words.slice(0, -1).join(', ')} and ${words[words.length - 1]}`
 
 /** @param {any} result bench/results/diskcache.json @param {import('../plots/words.js').Table} table */
@@ -28,7 +29,7 @@ export function tables (result, table) {
   ])
   return {
     diskcacheMachine:
-      `${machineLine(result)}; ${thousands(operations)} operations a process (${listed(percent)}) on ${keys} keys, ` +
+      `${machineLine(result)}; ${thousands(operations)} operations a process (${joined(percent)}) on ${keys} keys, ` +
       `values of ${bytes} bytes on average, the first ${thousands(warmup)} not counted; ` +
       `${inRounds(rounds)} of ${limit} s at most. ` +
       `Reading the clock takes ${clock} µs of each.`,
@@ -45,7 +46,7 @@ export function tables (result, table) {
   }
 }
 
-/** A plot for each action and number of processes. */
+/** One plot for each action and number of processes. */
 export function plots ({ processes: levels, results }) {
   return Object.fromEntries(levels.flatMap(level => ACTIONS.flatMap(action => {
     const rows = Object.entries(results).filter(([, { [level]: figures }]) => figures?.actions[action])

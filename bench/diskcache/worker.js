@@ -1,12 +1,12 @@
-// One process of the benchmark: it reads its task from standard input, prints "ready" when it is connected, starts
+// One process of the benchmark. It reads its task from standard input, prints "ready" when it is connected, starts
 // after "go", and prints its result as a line of JSON. worker.py does the same with DiskCache.
 import { hash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { ACTIONS, decoded, keys } from './operations.js'
 
-const SAMPLE = 100 // of so many answers one is compared with all that was ever written
-const MOST_BEHIND = 1000 // answers that are not what was set last, of which digests are kept
+const SAMPLE = 100 // one answer of so many is compared with all values ever written to its key
+const MAX_BEHIND = 1000 // outdated answers whose digests are kept
 
 /** Kind -> client. @type {Record<string, (where: any) => any>} */
 const open = {
@@ -23,16 +23,16 @@ const open = {
  * @property {string} kind of client
  * @property {any} where it connects to
  * @property {string} operations file
- * @property {string} [preset] file of what this process writes before it is ready
+ * @property {string} [preset] file of the operations that fill the cache before "ready"
  * @property {number} warmup operations that do not count
- * @property {number} limit milliseconds after the warm-up when it stops, done or not
- * @property {boolean} alone nobody else writes what it reads, so that every answer is known
- * @property {string} timings file that it writes: two numbers an operation, its code and its microseconds
+ * @property {number} limit milliseconds after the warm-up; then it stops, finished or not
+ * @property {boolean} alone whether no other process writes its keys, so that every answer is known
+ * @property {string} timings output file with two numbers per operation, its code and its microseconds
  *
  * @typedef {Awaited<ReturnType<typeof work>>['outcome']} Outcome
  */
 
-/** Of an operation: its action, and whether it missed. */
+/** The code of an operation: its action, and whether it missed. */
 export const codeOf = (action, missed) => ACTIONS.indexOf(action) * 2 + (missed ? 1 : 0)
 
 /**
@@ -42,21 +42,21 @@ export const codeOf = (action, missed) => ACTIONS.indexOf(action) * 2 + (missed 
  */
 export async function work (client, operations, { warmup, limit, alone, preset = [] }) {
   const timings = new Float64Array(2 * Math.max(0, operations.length - warmup))
-  // what each key has, as far as is known
-  const stored = new Map(preset.map(({ key, value = null }) => [key, { value, at: 0 }]))
+  // the expected value of each key
+  const expectedValues = new Map(preset.map(({ key, value = null }) => [key, { value, at: 0 }]))
   const outcome = {
     done: 0, // operations, the warm-up included
-    ms: 0, // of what counts
-    behind: 0, // gets that did not answer what this process itself had set last, when alone
-    longest: 0, // milliseconds after that set, at most
+    ms: 0, // of the operations that count
+    behind: 0, // gets that did not return the last value that this process set, if it is alone
+    longest: 0, // most milliseconds between the last set and such a get
     errors: /** @type {Record<string, number>} */ ({}), // message -> operations
     samples: /** @type {[string, string][]} */ ([]) // key and digest of answers
   }
-  let [counted, begun, hits] = [0, 0, 0]
+  let [timingCount, countingStart, hits] = [0, 0, 0]
   for (const { action, key, value } of operations) {
     const start = performance.now()
-    if (outcome.done === warmup) begun = start
-    else if (outcome.done > warmup && start - begun > limit) break
+    if (outcome.done === warmup) countingStart = start
+    else if (outcome.done > warmup && start - countingStart > limit) break
     let answer
     let failure
     try {
@@ -68,30 +68,30 @@ export async function work (client, operations, { warmup, limit, alone, preset =
     const end = performance.now()
     const missed = Boolean(failure) || (action === 'get' ? answer === null : answer === false)
     if (outcome.done++ >= warmup) {
-      timings[counted++] = codeOf(action, missed)
-      timings[counted++] = (end - start) * 1000
+      timings[timingCount++] = codeOf(action, missed)
+      timings[timingCount++] = (end - start) * 1000
     }
     if (failure) {
       const message = String(failure.message).split('\n', 1)[0]
       outcome.errors[message] = (outcome.errors[message] ?? 0) + 1
-      stored.delete(key)
+      expectedValues.delete(key)
     } else if (action !== 'get') {
-      if (action === 'set' && missed) stored.delete(key)
-      else stored.set(key, { value: value ?? null, at: end })
+      if (action === 'set' && missed) expectedValues.delete(key)
+      else expectedValues.set(key, { value: value ?? null, at: end })
     } else {
-      const last = alone ? stored.get(key) : undefined
+      const last = alone ? expectedValues.get(key) : undefined
       const isBehind = last !== undefined && !(last.value === null ? answer === null : answer?.equals(last.value))
       if (isBehind) {
         outcome.behind++
         outcome.longest = Math.max(outcome.longest, start - last.at)
       }
-      if (answer && (isBehind ? outcome.behind < MOST_BEHIND : hits++ % SAMPLE === 0)) {
+      if (answer && (isBehind ? outcome.behind < MAX_BEHIND : hits++ % SAMPLE === 0)) {
         outcome.samples.push([keys[key], hash('md5', answer)])
       }
     }
   }
-  outcome.ms = performance.now() - begun
-  return { outcome, timings: timings.subarray(0, counted) }
+  outcome.ms = performance.now() - countingStart
+  return { outcome, timings: timings.subarray(0, timingCount) }
 }
 
 if (process.argv[1] === import.meta.filename) {

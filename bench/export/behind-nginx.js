@@ -1,4 +1,4 @@
-// nginx on an edition of an exported tree beside nginx on a plain folder of the same tiles.
+// Compares nginx on an edition of an exported tree with nginx on a plain folder of the same tiles.
 import path from 'node:path'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { checkAnswers, checkSample } from '../serve/check.js'
@@ -11,31 +11,31 @@ import { edition } from './data.js'
 
 const SERVED = 10_000 // tiles at most: both folders fit into the page cache
 const PLAIN = 'nginx, plain folder'
-const AT = 32 // connections
+const CONNECTIONS = 32 // connections
 
 export async function behindNginx ({ dir, tree, tiles, seconds, rounds, signal, closing, log }) {
   const [nginx, wrk] = [findNginx(), findWrk()]
   if (!nginx || !wrk) return void log('  left out: nginx on the tree (nginx or wrk is not installed)')
   const places = shuffled(placesOf(tiles), 3).slice(0, SERVED)
-  const wanted = new Set(places.map(({ index }) => index))
+  const servedIndexes = new Set(places.map(({ index }) => index))
   const plain = path.join(dir, 'plain')
   const bodies = new Map()
   let index = 0
   for (const { z, x, y, bytes } of edition(tiles, NEW)) {
-    if (!wanted.has(index++)) continue
+    if (!servedIndexes.has(index++)) continue
     const folder = path.join(plain, LAYER, `${z}`, `${x}`)
     await mkdir(folder, { recursive: true })
     await writeFile(path.join(folder, `${y}.png`), bytes)
     if (bodies.size < 20) bodies.set(`${z}/${x}/${y}`, bytes)
   }
   const start = async (name, http) => {
-    const running = await startNginx(nginx,
+    const server = await startNginx(nginx,
       { dir: path.join(dir, name), http, probe: `/${LAYER}/${places[0].z}/${places[0].x}/${places[0].y}.png` })
-    closing.push(running.close)
-    return running.url
+    closing.push(server.close)
+    return server.url
   }
   const [onPlain, onTree] =
-    [await start('nginx-plain', filesConf(plain)), await start('nginx-tree', port => ownConfig(tree, port))]
+    [await start('nginx-plain', filesConf(plain)), await start('nginx-tree', port => treeConfig(tree, port))]
   const contenders = []
   for (const [name, url, prefix] of [
     [PLAIN, onPlain, LAYER], ['nginx, tree, now', onTree, LAYER],
@@ -59,19 +59,19 @@ export async function behindNginx ({ dir, tree, tiles, seconds, rounds, signal, 
       }
     })
   }
-  const results = await measureRounds(contenders, { levels: [1, AT], rounds, seconds, warm: 1, signal, log })
+  const results = await measureRounds(contenders, { levels: [1, CONNECTIONS], rounds, seconds, warm: 1, signal, log })
   const budgets = contenders.slice(1).map(({ name }) => {
-    const figure = ratio(results[name][AT], results[PLAIN][AT])
-    // the same program on the same kind of files: what is asked for besides is headers
+    const figure = ratio(results[name][CONNECTIONS], results[PLAIN][CONNECTIONS])
+    // Both serve the same kind of files; the requests differ only in their headers.
     return {
-      what: `${name} / plain folder, ${AT} connections`, target: '>= 0.95',
+      what: `${name} / plain folder, ${CONNECTIONS} connections`, target: '>= 0.95',
       figure: figure.toFixed(2), met: figure >= 0.95
     }
   })
   return { results, budgets }
 }
 
-/** What the export itself would write for nginx, on a port of our own. */
-function ownConfig (tree, port) {
+/** The configuration that the export writes for nginx, with our own port. */
+function treeConfig (tree, port) {
   return nginxConfig({ root: tree, listen: `127.0.0.1:${port}` })
 }

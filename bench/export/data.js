@@ -1,12 +1,12 @@
-// What is taken out and put in: a block of tiles of which some are the same, as sea is, and a second edition in which a
+// The data of bench/export.js: a block of tiles of which some are equal, as sea is, and a second edition in which a
 // tenth differs.
 import { compact } from '../../loader/maintain/compact.js'
 import { publish } from '../../loader/couchapp/publish.js'
 import { LAYER, NEW, OLD, bytesOf, placesOf } from '../block.js'
 import { newStore } from '../stoppable.js'
 
-export const SEA = 5 // every so many tiles are sea: one picture
-export const CHANGED = 10 // every so many tiles differ in the second edition
+export const SEA = 5 // one tile out of SEA is sea: a single picture
+export const CHANGED = 10 // one tile out of CHANGED differs in the second edition
 
 const pictureOf = (index, time) => index % SEA === 0
   ? bytesOf(0, OLD) : bytesOf(index, time === NEW && index % CHANGED === 3 ? NEW : OLD)
@@ -16,7 +16,7 @@ export function * edition (count, time) {
   for (const { z, x, y, index } of placesOf(count)) yield { layer: LAYER, z, x, y, time, bytes: pictureOf(index, time) }
 }
 
-/** Different pictures of an edition. */
+/** The number of different pictures of an edition. */
 export const distinctOf = count => Array.from({ length: count }, (_, index) => index)
   .filter(index => index % SEA).length + 1
 

@@ -1,4 +1,4 @@
-// A layer to every target, in turns, each in a process of its own.
+// Exports a layer to every target, in turns, each in its own process.
 import { execFile } from 'node:child_process'
 import { readdir, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
@@ -15,7 +15,7 @@ const KINDS = [
   { kind: 'pmtiles', name: 'PMTiles' },
   { kind: 'tree', name: 'tree of two editions and the present' }
 ]
-const alone = fileURLToPath(new URL('alone.js', import.meta.url))
+const script = fileURLToPath(new URL('alone.js', import.meta.url))
 const run = promisify(execFile)
 
 export async function exportAll ({ url, dir, tiles, rounds, signal, log }) {
@@ -25,7 +25,7 @@ export async function exportAll ({ url, dir, tiles, rounds, signal, log }) {
     for (const { kind, name } of KINDS) {
       await rm(targetOf(kind), { recursive: true, force: true })
       const { stdout } = await run(process.execPath,
-        [alone, JSON.stringify({ url, layer: LAYER, kind, target: targetOf(kind) })], { signal, maxBuffer: 1e8 })
+        [script, JSON.stringify({ url, layer: LAYER, kind, target: targetOf(kind) })], { signal, maxBuffer: 1e8 })
       const sample = JSON.parse(stdout)
       if (kind !== 'tree' && sample.summary.tiles !== tiles) {
         throw new Error(`${name}: ${sample.summary.tiles} of ${tiles} tiles`)
@@ -60,17 +60,17 @@ export async function exportAll ({ url, dir, tiles, rounds, signal, log }) {
   }
 }
 
-/** Directory entries of the tiles, how many files are behind them, and their bytes. */
+/** The number of directory entries of the tiles, the number of files behind them, and their bytes. */
 async function costOf (tree) {
   const cost = { files: 0, contents: 0, bytes: 0 }
-  const seen = new Set()
+  const seenInodes = new Set()
   for (const name of [LAYER, `${LAYER}@${OLD}`, `${LAYER}@${NEW}`]) {
     for (const entry of await readdir(path.join(tree, name), { recursive: true, withFileTypes: true })) {
       if (!entry.isFile()) continue
       const { ino, size } = await stat(path.join(entry.parentPath, entry.name))
       cost.files++
-      if (seen.has(ino)) continue
-      seen.add(ino)
+      if (seenInodes.has(ino)) continue
+      seenInodes.add(ino)
       cost.contents++
       cost.bytes += size
     }

@@ -1,4 +1,4 @@
-// What bench/export.js measured, for docs/benchmarks/export.md.
+// The tables and plots of the results of bench/export.js, for docs/benchmarks/export.md.
 import { median } from '../measure.js'
 import { bars, groupedBars } from '../plots/charts.js'
 import { machineLine, megabytes, range, rounds as inRounds, thousands } from '../plots/words.js'

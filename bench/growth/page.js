@@ -1,10 +1,10 @@
-// What bench/growth.js measured, for docs/benchmarks/growth.md.
+// The tables and plots of the results of bench/growth.js, for docs/benchmarks/growth.md.
 import { MEASURES } from '../growth.js'
 import { mean } from '../measure.js'
 import { lines } from '../plots/charts.js'
 import { machineLine, thousands } from '../plots/words.js'
 
-const COMPUTED = [1e8, 1e9] // versions of stores that nobody has filled for this benchmark
+const FORECAST = [1e8, 1e9] // versions of larger stores, computed instead of measured
 /** @type {Record<string, [number, string][]>} */
 const LARGER = {
   s: [[1, 's'], [60, 'min'], [3600, 'h'], [86400, 'd']],
@@ -25,23 +25,23 @@ export const tables = (result, table) => ({
     ])
   ),
   growthForecast: table(
-    ['', ...COMPUTED.map(versions => `${thousands(versions)} versions`)],
+    ['', ...FORECAST.map(versions => `${thousands(versions)} versions`)],
     Object.entries(MEASURES).filter(([, { of }]) => ['pass', 'size'].includes(of))
       .map(([name, { unit }]) =>
-        [name, ...COMPUTED.map(versions => rounded(computed(result.stages, name, versions), unit))])
+        [name, ...FORECAST.map(versions => formatted(forecastOf(result.stages, name, versions), unit))])
   )
 })
 
-/** A measure goes on to grow as between the two largest sizes. */
-function computed (stages, name, versions) {
+/** Extrapolates a measure: it keeps growing as between the two largest sizes. */
+function forecastOf (stages, name, versions) {
   const [before, last] = stages.slice(-2)
   const [valueBefore, value] = [before, last].map(({ results }) => results[name])
   const slope = Math.log(value / valueBefore) / Math.log(last.versions / before.versions)
   return value * (versions / last.versions) ** slope
 }
 
-/** A computed value with two digits, in a unit that one can imagine. @param {string} unit s or MB */
-function rounded (value, unit) {
+/** A computed value with two digits, in a suitable unit. @param {string} unit s or MB */
+function formatted (value, unit) {
   const [size, name] = LARGER[unit].findLast(([least]) => value >= least) ?? LARGER[unit][0]
   return `${thousands(Number((value / size).toPrecision(2)))} ${name}`
 }

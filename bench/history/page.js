@@ -1,8 +1,8 @@
-// What bench/history.js measured, for docs/benchmarks/history.md.
+// The tables and plots of the results of bench/history.js, for docs/benchmarks/history.md.
 import { lines } from '../plots/charts.js'
 import { machineLine, thousands } from '../plots/words.js'
 
-const ranks = figures => figures
+const percentileText = figures => figures
   ? ['p50', 'p99'].map(rank => figures.ms[rank].toFixed(figures.ms.p50 < 10 ? 1 : 0)).join(' / ')
   : ''
 
@@ -19,12 +19,12 @@ export function tables (result, table) {
       ['milliseconds, p50 / p99', ...sizes],
       Object.keys(largest.results)
         .filter(name => !name.endsWith(DEEP))
-        .map(name => [name, ...stages.map(({ results }) => ranks(results[name]))])
+        .map(name => [name, ...stages.map(({ results }) => percentileText(results[name]))])
     )
   }
 }
 
-// rows of the table whose lines lie apart
+// the rows that the plot shows, with shorter names
 const DRAWN = {
   'POST …/by_tile/queries, plain fetch': 'POST …/by_tile/queries',
   'the same, history client into its index': 'history client into its index',

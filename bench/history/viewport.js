@@ -1,5 +1,5 @@
-// What it costs to know the past of a view of the map: the query of the time index, whole answer read and parsed,
-// beside the other ways to ask, on stores of different sizes.
+// Measures the past of a view of the map: the query of the time index, with the whole answer read and parsed, and other
+// ways to ask, on stores of different sizes.
 import { tileBounds } from '../../core/index.js'
 import { VersionIndex } from '../../client/engine/version-index.js'
 import { CouchSource } from '../../client/source/couch-source.js'
@@ -7,7 +7,7 @@ import { BY_TILE } from '../../loader/store/reader.js'
 import { interleaveLatencies } from '../measure.js'
 import { DEEP, LAYER, VIEW, blocksOf, viewsOf } from './data.js'
 
-/** @typedef {{layer: string, z: number, x: number, y: number}} View its corner in the north-west */
+/** @typedef {{layer: string, z: number, x: number, y: number}} View the tile in its north-western corner */
 
 /** @param {View} view */
 export const columnsOf = ({ z, x, y }) => Array.from({ length: VIEW.columns },
@@ -23,7 +23,7 @@ export function bboxOf ({ z, x, y }) {
 const columnQueries = view => columnsOf(view)
   .map(({ z, x, y0, y1 }) => ({ reduce: false, startkey: [view.layer, z, x, y0], endkey: [view.layer, z, x, y1, {}] }))
 
-/** Through plain fetch without a name: how any page asks. */
+/** Sends a request with plain fetch and without a name, as any page does. */
 async function ask (url, { signal, ...init }) {
   const start = performance.now()
   const response = await fetch(url,
@@ -41,7 +41,10 @@ async function ask (url, { signal, ...init }) {
 
 const rowsOf = ({ rows, results }) => rows?.length ?? results.reduce((sum, result) => sum + result.rows.length, 0)
 
-/** How a view is asked for: answers its rows, and what it took. @param {string} url of the database */
+/**
+ * Queries the time index for a view. Returns the number of rows, and the times of the request.
+ * @param {string} url of the database
+ */
 export function queries (url, queriesOf = columnQueries, headers = {}) {
   return async (view, signal) => {
     const { json, ...figures } = await ask(`${url}/${BY_TILE}/queries`,
@@ -50,10 +53,12 @@ export function queries (url, queriesOf = columnQueries, headers = {}) {
   }
 }
 
-/** The same query at every size; the budget is its median. */
+/** The name of the query that runs at every size. The budget is its median. */
 export const QUERY = 'POST …/by_tile/queries, plain fetch'
 
-/** And beside it, on the smallest store, so that a machine that slows down does not look like a store that does. */
+/**
+ * The name of the same query on the smallest store in the same rounds. It separates a slow machine from a slow store.
+ */
 export const SMALL = 'the same, on the smallest store'
 
 /** @param {import('../../loader/store/index.js').Store} store */
@@ -68,9 +73,9 @@ function contenders (store) {
     'the same, history client into its index': async (view, signal) => {
       const index = new VersionIndex()
       const columns = columnsOf(view)
-      const missing = index.missing(columns) // whole blocks of rows: up to 12 of them for 8
+      const missing = index.missing(columns) // whole blocks of rows: up to 12 rows for 8
       const answers = await source.versions(view.layer, missing, signal)
-      missing.forEach((column, at) => index.add(column, answers[at]))
+      missing.forEach((column, columnIndex) => index.add(column, answers[columnIndex]))
       const rows = index.size
       index.changes(columns)
       return { rows }
@@ -86,7 +91,7 @@ function contenders (store) {
 const extent = async (source, signal) => { await source.extent(LAYER, signal) }
 
 /**
- * `warm`: views each contender sees before anything is measured.
+ * `warm`: number of views that each contender reads before the measurement.
  * @param {any} store
  * @param {import('./data.js').Stage} stage
  * @param {any} options
@@ -94,30 +99,30 @@ const extent = async (source, signal) => { await source.extent(LAYER, signal) }
 export async function measureViewport (store, stage, { rounds, warm, restart, small, smallStage = stage, signal }) {
   const blocks = blocksOf(stage)
   const views = viewsOf(blocks.filter(({ layer }) => layer === LAYER), rounds + warm, stage.versions)
-  const deep = viewsOf(blocks.filter(({ layer }) => layer === DEEP), rounds + warm, stage.versions + 1)
+  const deepViews = viewsOf(blocks.filter(({ layer }) => layer === DEEP), rounds + warm, stage.versions + 1)
   const first = await firstQueries(store, views.at(-1), { restart, signal })
-  const timed = (list, suffix, every) => Object.entries(list.length ? contenders(store) : {}).map(([name, run]) => ({
-    name: name + suffix, run: checked(run, list, signal), every: name.includes('times.json') ? 4 : every
+  const runsFor = (list, suffix, every) => Object.entries(list.length ? contenders(store) : {}).map(([name, run]) => ({
+    name: name + suffix, run: rowChecked(run, list, signal), every: name.includes('times.json') ? 4 : every
   }))
-  const all = [
-    timed(views, '', 1)[0],
-    ...(small ? [{ name: SMALL, run: checked(queries(small.url), viewsOf(blocksOf(smallStage), rounds, 5), signal) }]
+  const contenderList = [
+    runsFor(views, '', 1)[0],
+    ...(small ? [{ name: SMALL, run: rowChecked(queries(small.url), viewsOf(blocksOf(smallStage), rounds, 5), signal) }]
       : []),
-    ...timed(views, '', 1).slice(1),
+    ...runsFor(views, '', 1).slice(1),
     { name: 'layer extent: first and last of by_time', run: () => extent(new CouchSource(store.url), signal) },
-    ...timed(deep, ', 100 versions a tile', 4)
+    ...runsFor(deepViews, ', 100 versions a tile', 4)
   ]
-  await interleaveLatencies(all.map(contender => ({ ...contender, every: 1 })), warm, signal)
-  return { versions: stage.versions, first, results: await interleaveLatencies(all, rounds, signal) }
+  await interleaveLatencies(contenderList.map(contender => ({ ...contender, every: 1 })), warm, signal)
+  return { versions: stage.versions, first, results: await interleaveLatencies(contenderList, rounds, signal) }
 }
 
-/** An answer that lacks something would be quick for a bad reason. */
-function checked (run, views, signal) {
-  const wanted = VIEW.columns * VIEW.rows
+/** Checks the number of rows: an incomplete answer would be quick for a bad reason. */
+function rowChecked (run, views, signal) {
+  const tileCount = VIEW.columns * VIEW.rows
   return async round => {
     const view = views[round % views.length]
     const figures = await run(view, signal)
-    const expected = wanted * (view.layer === DEEP ? 100 : 10)
+    const expected = tileCount * (view.layer === DEEP ? 100 : 10)
     if (figures.rows !== undefined && figures.rows < expected) {
       throw new Error(`${figures.rows} rows instead of ${expected} for ${JSON.stringify(view)}`)
     }
@@ -125,7 +130,10 @@ function checked (run, views, signal) {
   }
 }
 
-/** The first questions to a server that has just started: code not loaded, files not open, connections not made. */
+/**
+ * The times of the first queries after a restart: the server has not loaded its code, opened its files or accepted
+ * connections.
+ */
 async function firstQueries (store, view, { restart, signal }) {
   if (!restart) return null
   await restart()

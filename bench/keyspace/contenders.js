@@ -1,4 +1,4 @@
-// Who is asked, how, and for what.
+// The contenders of bench/keyspace.js.
 import { BATCH, TIME } from './workload.js'
 
 export const SINGLE = 'CouchDB, tile by tile'
@@ -12,10 +12,10 @@ export const GATEWAY = 'gateway'
  * @typedef {object} Contender
  * @property {string} name
  * @property {string} opener of its client, see thread.js
- * @property {any} at what that takes
+ * @property {any} at the options of the opener
  * @property {Kind[]} kinds that it takes part in
  * @property {number} batch values written at once
- * @property {string} space whose new keys it writes: who shares a server shares them
+ * @property {string} space the server whose new keys it writes; contenders on one server share it
  */
 
 /** @returns {Contender[]} */
@@ -28,8 +28,8 @@ export function contendersOf ({ url, servers: { store, gateway, caches } }) {
     { ...couchdb, name: GATEWAY, opener: 'gateway', at: {
       url: gateway.url, db: url, time: TIME
     }, kinds: ['reads', 'mixes'], batch: BATCH },
-    ...Object.entries(caches).map(([name, running]) => /** @type {Contender} */ ({
-      name, opener: name.toLowerCase(), at: { port: running.port },
+    ...Object.entries(caches).map(([name, server]) => /** @type {Contender} */ ({
+      name, opener: name.toLowerCase(), at: { port: server.port },
       kinds: ['writes', 'reads', 'mixes'], batch: 1, space: name
     }))
   ]

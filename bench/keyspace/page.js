@@ -1,4 +1,4 @@
-// What bench/keyspace.js measured, for docs/benchmarks/keyspace.md.
+// The tables and plots of the results of bench/keyspace.js, for docs/benchmarks/keyspace.md.
 import { plural } from '../../loader/cli/output.js'
 import { lines, spans } from '../plots/charts.js'
 import { machineLine, programList, range, rounds as inRounds, thousands } from '../plots/words.js'
@@ -11,11 +11,11 @@ const threads = level => plural(level, 'thread')
 /** @param {any} result bench/results/keyspace.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {
   const { keys, bytes, levels, rounds, seconds, counts, mix, results } = result
-  const shown = [...new Set([levels[0], most(result)])]
+  const shownLevels = [...new Set([levels[0], largestLevel(result)])]
   const rows = Object.entries(results).flatMap(([kind, contenders]) =>
     Object.entries(contenders).map(([name, figures]) => [
       `${name}, ${kind}`,
-      ...shown.map(level => range(figures[level].rate))
+      ...shownLevels.map(level => range(figures[level].rate))
     ])
   )
   return {
@@ -24,14 +24,14 @@ export function tables (result, table) {
       `${inRounds(rounds)}, ` +
       `in each of them and for each number of threads ${thousands(counts.writes)} new values, ${seconds} s of reads, ` +
       `and ${thousands(counts.mixes / mix.writes)} times ${mix.writes} writes and ${mix.reads} reads.`,
-    keyspaceRates: table(['values a second: median (lowest–highest)', ...shown.map(threads)], rows),
+    keyspaceRates: table(['values a second: median (lowest–highest)', ...shownLevels.map(threads)], rows),
     keyspacePrograms: programList(result)
   }
 }
 
-const most = ({ levels }) => levels[levels.length - 1]
+const largestLevel = ({ levels }) => levels[levels.length - 1]
 
-/** Each kind of call of each contender: the writes and reads apart, and within a mix. */
+/** Each kind of call of each contender: writes and reads alone, and within a mix. */
 const callsOf = ({ results, levels }) => Object.entries(results).flatMap(([kind, contenders]) =>
   Object.entries(contenders).flatMap(([name, figures]) => ['write', 'read'].filter(what => figures[levels[0]].ms[what])
     .map(what => (
@@ -53,9 +53,9 @@ export function plots (result) {
     'keyspace-reads': rates('reads'),
     'keyspace-mixes': rates('mixes'),
     'keyspace-latencies': spans({
-      title: `How long a call takes, ${threads(most(result))}`, unit: 'milliseconds',
+      title: `How long a call takes, ${threads(largestLevel(result))}`, unit: 'milliseconds',
       rows: callsOf(result).filter(({ kind }) => kind !== 'mixes')
-        .map(({ name, figures, what, ours }) => ({ name, ...figures[most(result)].ms[what], ours }))
+        .map(({ name, figures, what, ours }) => ({ name, ...figures[largestLevel(result)].ms[what], ours }))
     })
   }
 }

@@ -1,11 +1,12 @@
-// Rounds: at each number of threads every contender once a round, each round beginning with another one.
+// Measures rounds. At each number of threads, every contender takes part once in a round, and each round begins with
+// another one.
 import { plural } from '../../loader/cli/output.js'
 import { percentiles, turns } from '../measure.js'
 import { summarise } from '../serve/rounds.js'
 
 /** @typedef {import('./contenders.js').Contender} Contender */
 
-/** `spaces`: number of the next new value in each. */
+/** `spaces`: the number of the next new value of each space. */
 export async function measureKind ({ kind, contenders, generator, spaces, scale, log }) {
   const { keys, levels, rounds, seconds, timeout, counts } = scale
   const count = counts[kind] ?? 0
@@ -13,15 +14,15 @@ export async function measureKind ({ kind, contenders, generator, spaces, scale,
     const space = spaces[contender.space]
     const part = { kind, threads, first: space.next, count, batch: contender.batch, keys }
     space.next += count
-    return measured(contender, () => generator.run(contender, part, kind === 'reads' ? seconds : timeout))
+    return measureOne(contender, () => generator.run(contender, part, kind === 'reads' ? seconds : timeout))
   }
-  const own = contenders.filter(({ kinds }) => kinds.includes(kind))
-  // every thread connects, and its code is compiled
-  for (const contender of own) await sample(contender, Math.max(...levels))
-  const samples = Object.fromEntries(own.map(({ name }) => [name, {}]))
+  const participants = contenders.filter(({ kinds }) => kinds.includes(kind))
+  // a first sample: every thread connects, and its code is compiled
+  for (const contender of participants) await sample(contender, Math.max(...levels))
+  const samples = Object.fromEntries(participants.map(({ name }) => [name, {}]))
   for (const threads of levels) {
     log(`\n${kind}, ${plural(threads, 'thread')}`)
-    for (const { round, contender } of turns(own, rounds)) {
+    for (const { round, contender } of turns(participants, rounds)) {
       const result = await sample(contender, threads);
       (samples[contender.name][threads] ??= []).push(result)
       log(
@@ -30,8 +31,8 @@ export async function measureKind ({ kind, contenders, generator, spaces, scale,
       )
     }
   }
-  return Object.fromEntries(Object.entries(samples).map(([name, levelled]) => [
-    name, Object.fromEntries(Object.entries(levelled).map(([threads, list]) => [threads, figuresOf(list)]))
+  return Object.fromEntries(Object.entries(samples).map(([name, byThreads]) => [
+    name, Object.fromEntries(Object.entries(byThreads).map(([threads, sampleList]) => [threads, figuresOf(sampleList)]))
   ]))
 }
 
@@ -44,7 +45,7 @@ const wordsOf = ({ ms, errors, misses, error, cut }) => [
 ].join('')
 
 /** @param {Contender} contender @param {() => Promise<import('./perform.js').Done[]>} run */
-async function measured ({ name }, run) {
+async function measureOne ({ name }, run) {
   const parts = await run()
   const sum = field => parts.reduce((total, part) => total + part[field], 0)
   if (sum('wrong')) throw new Error(`${name}: ${sum('wrong')} values were not those that had been written`)

@@ -1,5 +1,5 @@
-// Everything that keeps the values, each started once and kept running for the whole benchmark. What is not installed
-// is named.
+// Starts all servers that store the values. Each runs for the whole benchmark. The result names those that are not
+// installed.
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import pMap from 'p-map'
@@ -16,18 +16,18 @@ import { runningPrograms } from '../programs/running.js'
 import { newStore } from '../stoppable.js'
 import { BATCH, TIME, ZOOM, keyOf, valueOf } from './workload.js'
 
-const MEMORY = 4096 // megabytes that each may take, more than is ever written: nothing is thrown out
-const FLIGHTS = 8 // calls at a time while the first values are written
+const MEMORY = 4096 // megabytes of each server, more than is ever written: no value is evicted
+const FLIGHTS = 8 // concurrent calls while the first values are written
 
 const CLIENTS = ['memjs', '@redis/client', 'undici']
 const versionOf = name => createRequire(import.meta.url)(`${name}/package.json`).version
 
 /**
  * @typedef {{url: string, keys: number, dir: string, signal: AbortSignal, closing: (() => any)[], log: (text: string)
- *   => void}} Options keys: values that are there from the start
+ *   => void}} Options keys: number of values that exist from the start
  */
 
-/** @param {Options} options url: of the database, with what it takes to write */
+/** @param {Options} options url: of the database, with a name and password */
 export async function startServers (options) {
   const { addRunning, optional, missing, programs } = runningPrograms(options)
   const clients = CLIENTS.map(name => `${name} ${versionOf(name)}`).join(', ')
@@ -41,9 +41,9 @@ export async function startServers (options) {
     await fill(await openMemcached(caches.memcached), options)
   })
   await optional('Redis', redis.MISSING, redis.findRedis(), async bin => {
-    const running = await redis.startRedis(bin, { dir: path.join(options.dir, 'redis'), memory: MEMORY })
-    caches.Redis = addRunning('Redis', running)
-    await fill(await openRedis(running), options)
+    const server = await redis.startRedis(bin, { dir: path.join(options.dir, 'redis'), memory: MEMORY })
+    caches.Redis = addRunning('Redis', server)
+    await fill(await openRedis(server), options)
   })
   return { store, gateway, caches, programs, missing }
 }
@@ -55,23 +55,23 @@ async function startStore ({ url, keys, signal, closing }) {
   const client = await openCouchDb({ url, time: TIME })
   const numbers = Array.from({ length: Math.ceil(keys / BATCH) }, (_, batch) => batch * BATCH)
   await pMap(numbers, first => client.setMany(
-    Array.from({ length: Math.min(BATCH, keys - first) }, (_, at) => [keyOf(first + at), valueOf(first + at)])
+    Array.from({ length: Math.min(BATCH, keys - first) }, (_, index) => [keyOf(first + index), valueOf(first + index)])
   ), { concurrency: FLIGHTS, signal })
   await deploy(store, { signal })
   return store
 }
 
-/** One process with the first values in memory already. @param {Options} options */
+/** Starts a gateway with one process and reads the first values into its memory. @param {Options} options */
 async function startHotGateway ({ url, keys, signal }) {
-  const running =
+  const gateway =
     await startGateway(url, { memory: `${MEMORY}MB`, maxAge: '1d', logLevel: 'warn' }, pathOfTile(keyOf(0)))
   try {
-    await readAll(await openHttp({ url: running.url, pathOf: pathOfTile }), { keys, signal })
+    await readAll(await openHttp({ url: gateway.url, pathOf: pathOfTile }), { keys, signal })
   } catch (error) {
-    await running.close()
+    await gateway.close()
     throw error
   }
-  return running
+  return gateway
 }
 
 const numbersOf = keys => Array.from({ length: keys }, (_, index) => index)

@@ -1,12 +1,12 @@
-// A thread that loads a server: with a client and a connection of its own, it waits for each answer before it asks for
-// the next.
+// A thread that loads a server. It has its own client and connection, and waits for each answer before it sends the
+// next request.
 import { parentPort } from 'node:worker_threads'
 import { perform } from './perform.js'
 
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort)
 
 /**
- * How each kind of server is asked; only what is wanted is loaded.
+ * The clients by kind of server. Only the needed ones are loaded.
  * @type {Record<string, (at: any) => Promise<any>>}
  */
 const openers = {

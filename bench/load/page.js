@@ -1,4 +1,4 @@
-// What bench/load.js measured, for docs/benchmarks/load.md.
+// The tables and plots of the results of bench/load.js, for docs/benchmarks/load.md.
 import { CHANGED, SECOND } from '../load.js'
 import { bars } from '../plots/charts.js'
 import { machineLine, range, rounds, thousands } from '../plots/words.js'
@@ -15,7 +15,7 @@ export const tables = (result, table) => ({
   secondParts: partsOfSecond(result, table)
 })
 
-/** The time of the edition with changes beside that of its parts, each measured alone. */
+/** Compares the time of the changed edition with the times of its parts, each measured alone. */
 function partsOfSecond ({ tiles, second }, table) {
   const documents = 2 * CHANGED / 10 * tiles
   const [nothing, thirty, must, readToo] =

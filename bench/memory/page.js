@@ -1,4 +1,4 @@
-// What bench/memory.js measured, for docs/benchmarks/load.md.
+// The tables and plots of the results of bench/memory.js, for docs/benchmarks/load.md.
 import { lines } from '../plots/charts.js'
 import { machineLine, thousands } from '../plots/words.js'
 

@@ -1,30 +1,30 @@
-// Who copies a database: our replicator, and CouchDB's own on the server of the target, as it comes and as it can be
-// tuned.
+// The contenders that copy a database: our mirror, and CouchDB's replicator on the target's server, with default and
+// with tuned settings.
 import { fileURLToPath } from 'node:url'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { Couch } from '../../loader/store/couch.js'
 
-const alone = fileURLToPath(new URL('alone.js', import.meta.url))
+const script = fileURLToPath(new URL('alone.js', import.meta.url))
 const run = promisify(execFile)
 
-/** More of everything: what its documentation offers for speed. */
+/** The settings that the documentation of CouchDB offers for speed. */
 const TUNED = { worker_processes: 8, worker_batch_size: 2000, http_connections: 60, use_bulk_get: true }
 
-/** Copies once, and answers how many documents were written. */
+/** Copies once, in a separate process, and returns its counts. */
 export async function ours (source, target, { signal }) {
   const { stdout } =
-    await run(process.execPath, [alone, JSON.stringify({ source, target })], { signal, maxBuffer: 1e8 })
+    await run(process.execPath, [script, JSON.stringify({ source, target })], { signal, maxBuffer: 1e8 })
   return JSON.parse(stdout)
 }
 
 /** @param {Record<string, any>} [tuning] */
 export const theirs = (tuning = {}) => async (/** @type {string} */ source,
   /** @type {string} */ target, /** @type {{signal: AbortSignal}} */ { signal }) => {
-  const { no_changes: nothing, history: [last] } = await new Couch(target, { retries: 0 })
+  const { no_changes: hasNoChanges, history: [session] } = await new Couch(target, { retries: 0 })
     .request({ method: 'POST', server: true, path: '_replicate', body: { source, target, ...tuning }, signal })
-  // it answers the session before then
-  return nothing ? { docs: 0, refused: 0 } : { docs: last.docs_written, refused: last.doc_write_failures }
+  // Without changes, CouchDB returns the previous session.
+  return hasNoChanges ? { docs: 0, refused: 0 } : { docs: session.docs_written, refused: session.doc_write_failures }
 }
 
 export const contenders = [

@@ -1,18 +1,18 @@
-// The same tiles copied by each contender into a new database, in turns; and whether the other replicator finds
-// anything left to do.
+// Copies the same tiles with each contender into a new database, in turns. Then checks whether CouchDB's replicator
+// finds missing documents.
 import { budget, interleave } from '../measure.js'
 import { contenders, theirs } from './contenders.js'
 import { newDatabase } from '../stoppable.js'
 import { storeOf } from './data.js'
 
-const TARGET = 4 // times CouchDB's own as it comes, DESIGN.md 7
-// times the tuned one, by bytes of a tile: large ones are at the limit of _bulk_docs
+const TARGET = 4 // times CouchDB's replicator with default settings, DESIGN.md 7
+// times the tuned replicator, by bytes of a tile: large tiles reach the limit of _bulk_docs
 const TUNED = { 3000: 4, 10_000: 3.5, 50_000: 2.5 }
 
-export async function copyAll ({ server, target, tiles, bytes: wanted, rounds, signal, closing, log }) {
+export async function copyAll ({ server, target, tiles, bytes: tileSizes, rounds, signal, closing, log }) {
   const sizes = []
   await newDatabase(`${target}/bench_mirror_to`, closing)
-  for (const bytes of wanted) {
+  for (const bytes of tileSizes) {
     log(`\n${tiles} tiles of ${bytes / 1000} kB`)
     const store = await storeOf(`${server}/bench_mirror_from`, { tiles, bytes, signal, closing })
     const expected = (await store.info()).doc_count
@@ -45,11 +45,11 @@ export async function copyAll ({ server, target, tiles, bytes: wanted, rounds, s
   return { sizes, budgets: budgetsOf(sizes) }
 }
 
-/** Beside either of CouchDB's, as it comes and tuned. */
+/** The budgets of our mirror against CouchDB's replicator, with default and with tuned settings. */
 export function budgetsOf (sizes) {
-  const [own, ...others] = contenders.map(({ name }) => name)
-  return others.flatMap(
-    other => sizes.map(({ bytes, results }) => budget(`mirror / ${other}, ${bytes / 1000} kB a tile`,
-      other.endsWith('tuned') ? TUNED[bytes] : TARGET, results[own].median / results[other].median, 'x'))
+  const [ownName, ...otherNames] = contenders.map(({ name }) => name)
+  return otherNames.flatMap(
+    otherName => sizes.map(({ bytes, results }) => budget(`mirror / ${otherName}, ${bytes / 1000} kB a tile`,
+      otherName.endsWith('tuned') ? TUNED[bytes] : TARGET, results[ownName].median / results[otherName].median, 'x'))
   )
 }

@@ -1,4 +1,4 @@
-// A store to be mirrored: seeded tiles of a size, in a database of this run's own.
+// The store that is mirrored: seeded tiles of one size, in a database of this run.
 import { newStore } from '../stoppable.js'
 import { noiseTile } from '../tiles.js'
 
@@ -9,12 +9,12 @@ const SIDE = 200
 export async function storeOf (url, { tiles, bytes, signal, closing }) {
   const store = await newStore(url, closing)
   await store.defineLayer(LAYER, { name: 'Tiles of a benchmark', format: 'png', minzoom: 14, maxzoom: 14 })
-  const { failed } = await store.write(made(tiles, bytes), { signal, stored: TIME })
+  const { failed } = await store.write(generateTiles(tiles, bytes), { signal, stored: TIME })
   if (failed) throw new Error(`${failed} tiles were not written`)
   return store
 }
 
-function * made (tiles, bytes) {
+function * generateTiles (tiles, bytes) {
   for (let index = 0; index < tiles; index++) {
     yield { layer: LAYER, z: 14, x: 1000 + Math.floor(index / SIDE), y: 1000 +
       index % SIDE, time: TIME, bytes: noiseTile(index, bytes) }

@@ -1,10 +1,10 @@
-// Is the memory of a mirror flat? Many tiles, one process.
+// Checks that the memory of a mirror stays flat, with many tiles in one process.
 import { ours } from './contenders.js'
 import { newDatabase } from '../stoppable.js'
 import { storeOf } from './data.js'
 
 const LIMIT = 250 // MB, DESIGN.md 7
-const BYTES = 3000 // a tile: what counts is their number
+const BYTES = 3000 // per tile: only the number of tiles matters
 
 export async function memoryOf ({ server, target, tiles, signal, closing, log }) {
   log(`\nMemory: ${tiles} tiles of ${BYTES / 1000} kB`)

@@ -1,4 +1,4 @@
-// What bench/mirror.js measured, for docs/benchmarks/mirror.md.
+// The tables and plots of the results of bench/mirror.js, for docs/benchmarks/mirror.md.
 import { groupedBars } from '../plots/charts.js'
 import { machineLine, range, rounds as inRounds, thousands } from '../plots/words.js'
 

@@ -1,5 +1,5 @@
-// A Chromium whose profile is on the disk, as that of a device is: what a private window keeps never gets there. Its
-// page is of the origin of the CouchDB itself, so that nothing stands between the two.
+// Opens a Chromium whose profile is on the disk, as on a device: the data of a private window never reach the disk. The
+// page has the origin of the CouchDB, so that nothing stands between them.
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,31 +1,31 @@
-// What the page of the benchmark has, all of it bundled: tilecouch's offline store, PouchDB alone, and leaflet.offline,
-// which most maps use today. Each takes the same tiles from the same CouchDB and keeps them in this browser.
+// The code of the benchmark's page: tilecouch's offline store, PouchDB alone, and leaflet.offline. Each takes the same
+// tiles from the same CouchDB and keeps them in this browser.
 import PouchDB from 'pouchdb-browser'
 import { downloadTile, getBlobByKey, saveTile, truncate } from 'leaflet.offline'
 import { OfflineStore } from '../../client/offline/index.js'
 
-const PARALLEL = 50 // downloads of leaflet.offline at once: its own default
-const OPTIONS = { auto_compaction: true, revs_limit: 10 } // as our own databases have them
+const PARALLEL = 50 // concurrent downloads of leaflet.offline: its default
+const POUCH_OPTIONS = { auto_compaction: true, revs_limit: 10 } // as in our own databases
 
 const longest = { task: 0 }
 new PerformanceObserver(
   list => { for (const { duration } of list.getEntries()) longest.task = Math.max(longest.task, duration) }
 ).observe({ type: 'longtask' })
 
-/** @param {() => Promise<number>} take answers how many tiles there are then */
+/** @param {() => Promise<number>} take returns the number of stored tiles */
 async function timed (take) {
   longest.task = 0
   const start = performance.now()
   const tiles = await take()
   const ms = performance.now() - start
-  await new Promise(resolve => setTimeout(resolve)) // the observer sees the last task after it
+  await new Promise(resolve => setTimeout(resolve)) // the observer receives the last task in the next turn
   return { tiles, ms, longestTask: Math.round(longest.task) }
 }
 
 /** @param {(item: any) => Promise<void>} task */
-async function parallel (list, most, task) {
-  const rest = list.values()
-  await Promise.all(Array.from({ length: most }, async () => { for (const item of rest) await task(item) }))
+async function parallel (list, limit, task) {
+  const items = list.values()
+  await Promise.all(Array.from({ length: limit }, async () => { for (const item of items) await task(item) }))
 }
 
 const urlOf = (remote, { layer, z, x, y }) => `${remote}/${layer}:${z}:${x}:${y}/tile`
@@ -35,14 +35,17 @@ const urlOf = (remote, { layer, z, x, y }) => `${remote}/${layer}:${z}:${x}:${y}
  *   number, y: number}[]}} Job
  */
 
-/** Each: take(job) answers how many tiles are there; read(tile) one of them as a Blob; end() removes all of it. */
+/**
+ * Each contender: take(job) returns the number of stored tiles; read(job, tile) returns a tile as a Blob; end() removes
+ * everything.
+ */
 /** @type {Record<string, any>} */
 const contenders = {
   tilecouch: {
-    async take ({ remote, area: wanted }) {
+    async take ({ remote, area: areaOptions }) {
       this.offline = new OfflineStore({ remote, name: 'bench', PouchDB })
       await this.offline.ready
-      this.area = await this.offline.areas.add({ name: 'all of it', ...wanted })
+      this.area = await this.offline.areas.add({ name: 'all of it', ...areaOptions })
       return (await this.area.download()).tiles
     },
     async read (_, { layer, z, x, y }) {
@@ -56,8 +59,8 @@ const contenders = {
     replicate: {}, 'replicate, tuned': { batch_size: 1000, batches_limit: 10 }
   }).map(([name, tuning]) => [name, /** @type {any} */ ({
     async take ({ remote, area: { layer } }) {
-      this.db = new PouchDB('replicated', OPTIONS)
-      await this.db.replicate.from(remote, tuning) // all there is: a filter would cost CouchDB time
+      this.db = new PouchDB('replicated', POUCH_OPTIONS)
+      await this.db.replicate.from(remote, tuning) // the whole database: a filter would slow down CouchDB
       const { rows } = await this.db.allDocs({ startkey: `${layer}:`, endkey: `${layer};` })
       return rows.length
     },
@@ -90,7 +93,7 @@ globalThis.bench = {
   names: Object.keys(contenders),
   /** @param {Job} job */
   take: (name, job) => timed(() => contenders[name].take(job)),
-  /** Milliseconds that each of these tiles takes to come from the device, to the last byte. */
+  /** The milliseconds of reading each of these tiles from the device, to the last byte. */
   async read (name, job, tiles) {
     const times = []
     for (const tile of tiles) {
@@ -102,18 +105,18 @@ globalThis.bench = {
     return times
   },
   end: name => contenders[name].end(),
-  /** What an area costs, before anything is taken. */
-  async estimate ({ remote, area: wanted }) {
+  /** Estimates an area before anything is downloaded. */
+  async estimate ({ remote, area: areaOptions }) {
     const offline = new OfflineStore({ remote, name: 'estimate', PouchDB })
     await offline.ready
-    const area = await offline.areas.add({ name: 'all of it', ...wanted })
+    const area = await offline.areas.add({ name: 'all of it', ...areaOptions })
     const start = performance.now()
     const estimate = await area.estimate()
     const ms = performance.now() - start
     await offline.destroy()
     return { ...estimate, ms }
   },
-  /** After a new edition, of what `take` has taken. */
+  /** Refreshes the area of `take` after a new edition. */
   async refresh () {
     const start = performance.now()
     const { changed } = await contenders.tilecouch.area.refresh()

@@ -1,17 +1,17 @@
-// What every chart has around it: title, names at the left, legend, axes. Places are worked out here from the number of
-// letters, since nothing can measure text where there is no screen.
+// The frame of every chart: title, names at the left, legend and axes. Positions are computed from the number of
+// letters, because text cannot be measured without a screen.
 import { theme } from './theme.js'
 
-const WIDTH = 760 // pixels: what a page of GitHub gives
+const WIDTH = 760 // pixels: the width of a page on GitHub
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, Helvetica, Arial, sans-serif'
 const SIZE = 12 // pixels of a letter
-const LINE = 15 // pixels from line to line
-const ROOM = 66 // pixels at the right, for the figure at the end of the longest bar
-const NAME = 40 // letters in a line of a name
+const LINE = 15 // pixels between two lines
+const ROOM = 66 // pixels at the right, for the figure behind the longest bar
+const NAME = 40 // letters per line of a name
 
 export const [ink, soft, grid] = [theme.ink[0], theme.soft[0], theme.grid[0]]
 
-// of the size of the font: as wide as letters are in the widest of those fonts, DejaVu and Verdana
+// Widths in font sizes, as in the widest of these fonts, DejaVu and Verdana.
 const WIDTHS = /** @type {[RegExp, number][]} */ (
   [[/[mwMW@%…—]/, 0.98], [/[A-Z0-9]/, 0.7], [/[ijlftrI,.:;'’()/ ]/, 0.4], [/./, 0.62]]
 )
@@ -20,13 +20,13 @@ const textWidth = text => Math.ceil(
   [...text].reduce((sum, letter) => sum + (WIDTHS.find(([letters]) => letters.test(letter))?.[1] ?? 1) * SIZE, 0)
 )
 
-/** Lines of at most so many letters. */
+/** Splits a text into lines of at most `letters` letters. */
 export function wrap (text, letters = NAME) {
   const lines = ['']
   for (const word of text.split(' ')) {
-    const last = lines[lines.length - 1]
-    if (last && last.length + word.length >= letters) lines.push(word)
-    else lines[lines.length - 1] = last ? `${last} ${word}` : word
+    const lastLine = lines[lines.length - 1]
+    if (lastLine && lastLine.length + word.length >= letters) lines.push(word)
+    else lines[lines.length - 1] = lastLine ? `${lastLine} ${word}` : word
   }
   return lines
 }
@@ -37,10 +37,10 @@ const text = (x, y, words, style = {}) => ({
   encoding: { x: { value: x }, y: { value: y }, text: { value: words } }
 })
 
-/** Rows in the order in which they were given: layers would else be put one after the other. */
+/** Keeps rows in their given order: layers would otherwise be put one after the other. */
 export const inOrder = names => ({ type: 'nominal', sort: names, axis: null })
 
-/** Names at the left of rows, each as many lines as it needs. */
+/** Names at the left of rows, each with as many lines as it needs. */
 export function nameColumn (names, field) {
   const lines = names.map(name => wrap(name))
   const counts = [...new Set(lines.map(({ length }) => length))]
@@ -48,7 +48,7 @@ export function nameColumn (names, field) {
     width: Math.max(...lines.flat().map(line => textWidth(line))) + 14,
     height: Math.max(...counts) * LINE,
     layers: counts.map(count => ({
-      data: { values: names.filter((_, at) => lines[at].length === count)
+      data: { values: names.filter((_, index) => lines[index].length === count)
         .map(name => ({ [field]: name, words: wrap(name).join('\n') })) },
       mark: {
         type: 'text', align: 'right', baseline: 'middle', lineBreak: '\n',
@@ -61,7 +61,7 @@ export function nameColumn (names, field) {
 
 /** @typedef {{name: string, colour: string, shape?: string}} Entry */
 
-/** Places for the entries of a legend, row by row. @param {Entry[]} entries */
+/** The positions of the entries of a legend, row by row. @param {Entry[]} entries */
 function legendPlaces (entries) {
   let [x, row] = [0, 0]
   const places = entries.map(entry => {
@@ -77,11 +77,11 @@ function legendPlaces (entries) {
 /**
  * @param {object} parts
  * @param {string} parts.title
- * @param {number} parts.left pixels for what stands at the left
+ * @param {number} parts.left pixels of the column at the left
  * @param {number} parts.height pixels of the plot itself
  * @param {any[]} parts.layers
  * @param {Entry[]} [parts.legend]
- * @param {string} [parts.above] what the y axis counts
+ * @param {string} [parts.above] title of the y axis
  */
 export function frame ({ title, left, height, layers, legend = [], above = '' }) {
   const heading = wrap(title, 88)
@@ -109,7 +109,7 @@ export function frame ({ title, left, height, layers, legend = [], above = '' })
     },
     layer: [
       ...layers,
-      ...heading.map((line, at) => text(-left, 16 + at * 20 - top, line, { fontSize: 15, fontWeight: 'bold' })),
+      ...heading.map((line, index) => text(-left, 16 + index * 20 - top, line, { fontSize: 15, fontWeight: 'bold' })),
       ...places.flatMap(
         place => [mark(place), text(place.x - left + 16, 18 + heading.length * 20 + place.row * 20 - top, place.name)]
       ),
@@ -119,27 +119,27 @@ export function frame ({ title, left, height, layers, legend = [], above = '' })
 }
 
 /**
- * A quantitative axis with its own domain. Logarithmic ones have labels at powers of ten, or at 1, 2 and 5 where those
- * are few.
+ * A quantitative axis with its own domain. Logarithmic axes have labels at powers of ten, or at 1, 2 and 5 if those are
+ * few.
  * @param {number[]} values
- * @param {{title?: string, log?: boolean, zero?: boolean, tight?: boolean}} how tight: the axis ends with the values;
+ * @param {{title?: string, log?: boolean, zero?: boolean, tight?: boolean}} how tight: the axis ends at the values;
  *   without
- *   zero it begins with them
+ *   zero it begins at the values
  */
 export function scaled (values, { title, log = false, zero = true, tight = false }) {
-  const [least, most] = [Math.min(...values), Math.max(...values)]
+  const [lowest, highest] = [Math.min(...values), Math.max(...values)]
   const axis = { title: title ?? null, format: ',~r' }
   if (!log) {
     return { type: 'quantitative', scale: {
-      domain: [zero ? Math.min(0, least) : least, most], nice: !tight, zero
+      domain: [zero ? Math.min(0, lowest) : lowest, highest], nice: !tight, zero
     }, axis: { ...axis, tickCount: 6 } }
   }
-  // nothing stands on the axis itself
-  const low = zero ? Math.max(...steps(least / 10, least * 0.95, [1, 2, 5])) : least
-  const tens = steps(low, most, [1])
+  // no value lies on the axis itself
+  const low = zero ? Math.max(...steps(lowest / 10, lowest * 0.95, [1, 2, 5])) : lowest
+  const powersOfTen = steps(low, highest, [1])
   return { type: 'quantitative', scale: {
-    type: 'log', domain: [low, most === low ? low * 10 : most], nice: false
-  }, axis: { ...axis, values: tens.length > 2 ? tens : steps(low, most, [1, 2, 5]) } }
+    type: 'log', domain: [low, highest === low ? low * 10 : highest], nice: false
+  }, axis: { ...axis, values: powersOfTen.length > 2 ? powersOfTen : steps(low, highest, [1, 2, 5]) } }
 }
 
 function steps (low, high, digits) {

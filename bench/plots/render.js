@@ -1,5 +1,5 @@
-// A chart as SVG. It is drawn in the colours of a light page; where the reader's page is dark, a style sheet inside
-// takes their dark counterparts, so that one file serves both, also as an <img>.
+// Renders a chart as SVG in the colours of a light page. On a dark page, a style sheet inside replaces them by dark
+// ones, so that one file serves both, also as an <img>.
 import { parse, View } from 'vega'
 import { compile } from 'vega-lite'
 import { pairs } from './theme.js'
@@ -11,10 +11,10 @@ import { pairs } from './theme.js'
 export async function render (chart) {
   const svg = await new View(parse(compile(chart).spec), { renderer: 'none' }).finalize().toSVG()
   const used = pairs().filter(([light]) => svg.includes(`"${light}"`))
-  const dark = used.map(([light, other]) => `[fill="${light}"]{fill:${other}}[stroke="${light}"]{stroke:${other}}`)
+  const rules = used.map(([light, night]) => `[fill="${light}"]{fill:${night}}[stroke="${light}"]{stroke:${night}}`)
     .join('')
   const head =
-    `<title>${escape(chart.usermeta.title)}</title><style>@media (prefers-color-scheme:dark){${dark}}</style>`
+    `<title>${escape(chart.usermeta.title)}</title><style>@media (prefers-color-scheme:dark){${rules}}</style>`
   return svg.replace(/^<svg ([^>]*)class="marks" ([^>]*)>/, `<svg $1role="img" $2>${head}`) + '\n'
 }
 

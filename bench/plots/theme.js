@@ -1,5 +1,4 @@
-// Colours of the plots. The same name has the same colour in every plot: add a program or a kind of store below, one
-// line.
+// Colours of the plots. A name has the same colour in every plot. Add a new program or kind of store below.
 
 /** @typedef {[light: string, dark: string]} Colour on a light page, on a dark page */
 
@@ -21,14 +20,17 @@ const hues = {
 
 /** @type {Record<'ink' | 'soft' | 'grid' | 'ours' | 'others', Colour>} */
 export const theme = {
-  ink: ['#1f2933', '#e6edf3'], // words and whiskers
-  soft: ['#52606d', '#9fb0c0'], // axes and what is said beside
+  ink: ['#1f2933', '#e6edf3'], // text and whiskers
+  soft: ['#52606d', '#9fb0c0'], // axes and notes
   grid: ['#d5dbe1', '#38424d'], // lines behind the bars
-  ours: hues.blue, // a bar of tilecouch's
-  others: hues.grey // a bar of anybody else's
+  ours: hues.blue, // bars of tilecouch
+  others: hues.grey // bars of other programs
 }
 
-/** By name, or by what stands before its first comma. Blues are ours. @type {Record<string, Colour>} */
+/**
+ * Colours by name, or by the part of a name before its first comma. Blue means tilecouch.
+ * @type {Record<string, Colour>}
+ */
 export const colours = {
   tilecouch: hues.blue,
   'tilecouch mirror': hues.blue,
@@ -64,20 +66,20 @@ export const colours = {
   'page cache dropped': hues.grey
 }
 
-/** For names that have none, or whose own is taken, in turn. @type {Colour[]} */
+/** The colours of names without a colour of their own, or whose colour is taken, in turn. @type {Colour[]} */
 const palette = [hues.red, hues.green, hues.gold, hues.violet,
   hues.teal, hues.pink, hues.orange, hues.brown, hues.sky, hues.navy, hues.grey]
 
-/** A light colour for each name of a plot, all of them different while there are enough. @returns {string[]} */
+/** A light colour for each name of a plot. The colours differ as long as there are enough. @returns {string[]} */
 export function coloursOf (names) {
-  const taken = new Set()
-  const take = colour => colour && !taken.has(colour) && taken.add(colour) ? colour : undefined
+  const takenColours = new Set()
+  const take = colour => colour && !takenColours.has(colour) && takenColours.add(colour) ? colour : undefined
   const exact = names.map(name => take(colours[name]))
-  const near = names.map((name, at) => exact[at] ?? take(colours[name.split(',')[0]]))
-  const rest = palette.filter(colour => !taken.has(colour))
+  const near = names.map((name, index) => exact[index] ?? take(colours[name.split(',')[0]]))
+  const free = palette.filter(colour => !takenColours.has(colour))
   let at = 0
-  return near.map(colour => (colour ?? (rest.length ? rest : palette)[at++ % (rest.length || palette.length)])[0])
+  return near.map(colour => (colour ?? (free.length ? free : palette)[at++ % (free.length || palette.length)])[0])
 }
 
-/** Every light colour with the dark one that stands for it. @returns {Colour[]} */
+/** Every light colour with its dark counterpart. @returns {Colour[]} */
 export const pairs = () => [...new Map([...Object.values(theme), ...Object.values(hues)]).entries()]

@@ -3,26 +3,26 @@ import { BUSY } from '../machine.js'
 
 export const thousands = number => number.toLocaleString('en-US')
 
-/** Median (lowest–highest). */
+/** Formats a median as "median (lowest–highest)". */
 export const range = ({ median, min, max }, unit = '') => min === max
   ? `${thousands(median)}${unit}` : `${thousands(median)}${unit} (${thousands(min)}–${thousands(max)})`
 
-/** Milliseconds, as exact as they are worth. */
+/** Milliseconds with suitable precision. */
 export const ms = value => value < 1 ? value.toFixed(2) : value < 10 ? value.toFixed(1) : thousands(Math.round(value))
 
 export const megabytes = bytes => bytes === null
   ? '' : `${thousands(bytes < 1e7 ? Math.round(bytes / 1e5) / 10 : Math.round(bytes / 1e6))} MB`
 
-/** Three digits that say something: for the end of a bar. */
+/** A number with three significant digits, for the end of a bar. */
 export const brief = value => value === 0 ? '0' : Math.abs(value) >= 100
   ? thousands(Math.round(value)) : String(Number(value.toPrecision(Math.abs(value) < 1 ? 2 : 3)))
 
-/** How many times as much, in words. */
+/** A ratio in words. */
 export const times = figure => `${brief(figure)} times`
 
 export const rounds = count => count === 1 ? 'one round' : `${count} rounds`
 
-/** What a page says of the machine before its own settings. */
+/** The description of the machine at the start of a page. */
 export function machineLine ({ quick, machine: { couchdb, node, cpu, cores, memory, os, busy = 0, date } }) {
   const warnings = [quick && 'A short run (`--quick`): a first look.',
     busy > BUSY &&
@@ -32,7 +32,7 @@ export function machineLine ({ quick, machine: { couchdb, node, cpu, cores, memo
     `cores, ${memory}, ${os ? `${os}, ` : ''}${date}`
 }
 
-/** A list of the programs with version and settings, and of those that were not measured. */
+/** A list of the programs with versions and settings, and of the missing programs. */
 export const programList = ({ programs, missing }) =>
   [
     ...Object.entries(programs).map(

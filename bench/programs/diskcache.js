@@ -1,10 +1,10 @@
-// DiskCache of PyPI: a library, called in its own language.
+// Finds DiskCache of PyPI, a Python library.
 import { outputOf } from './program.js'
 
 export const MISSING =
   'not installed: pip install diskcache into a virtual environment, and DISKCACHE_PYTHON=…/bin/python'
 
-/** The versions of DiskCache, Python and its SQLite, or nothing. */
+/** The versions of DiskCache, Python and its SQLite, or undefined. */
 export async function findDiskCache (env = process.env) {
   const python = env.DISKCACHE_PYTHON
   if (!python) return undefined

@@ -1,4 +1,4 @@
-// MapProxy behind gunicorn, as its manual recommends: reading the same documents through its CouchDB cache
+// Runs MapProxy behind gunicorn, as its manual recommends. It reads the same documents through its CouchDB cache
 // (docs/mapproxy.md), and the same files through its file cache.
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -9,7 +9,7 @@ import { outputOf } from './program.js'
 export const MISSING =
   'not installed: pip install MapProxy requests gunicorn into a virtual environment, and MAPPROXY_PYTHON=…/bin/python'
 
-/** The versions of MapProxy and gunicorn of a Python, or nothing. */
+/** The versions of MapProxy and gunicorn of a Python, or undefined. */
 export async function findMapProxy (env = process.env) {
   const python = env.MAPPROXY_PYTHON
   if (!python) return undefined
@@ -52,12 +52,12 @@ globals:
 export async function startMapProxy ({ python, mapproxy, gunicorn }, { server, db, tree, dir, place }) {
   await mkdir(dir)
   await writeFile(path.join(dir, 'mapproxy.yaml'), configuration({ server, db, tree, dir }))
-  const running = await startGunicorn('MapProxy', { python, gunicorn }, {
+  const program = await startGunicorn('MapProxy', { python, gunicorn }, {
     dir,
     code: `from mapproxy.wsgiapp import make_wsgi_app\napplication = ` +
       `make_wsgi_app(${JSON.stringify(path.join(dir, 'mapproxy.yaml'))})\n`, probe: pathOf('files')(place)
   })
-  return { ...running, pathOf, version: mapproxy }
+  return { ...program, pathOf, version: mapproxy }
 }
 
 const pathOf = layer => ({ z, x, y }) => `/wmts/${layer}/xyz/${z}/${x}/${y}.png`

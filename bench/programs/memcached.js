@@ -1,4 +1,4 @@
-// memcached with enough memory for all that it is given: nothing is thrown out while it is measured.
+// Runs memcached with enough memory for all values: no value is evicted during a measurement.
 import { openMemcached } from '../clients/memcached.js'
 import { freePort } from '../wait.js'
 import { findProgram, outputOf, startProgram } from './program.js'
@@ -12,7 +12,7 @@ const memcachedVersion = async bin => /memcached (\S+)/.exec(await outputOf(bin,
 /** @param {string} bin @param {{memory?: number, root?: boolean, dir?: string}} [options] memory: megabytes at most */
 export async function startMemcached (bin, { memory = 4096, root = process.getuid?.() === 0 } = {}) {
   const port = await freePort()
-  const limits = ['-m', memory, '-M'] // rather an error than a value thrown out in silence
+  const limits = ['-m', memory, '-M'] // -M: an error instead of a silent eviction
   const { pid, close } =
     await startProgram('memcached', bin,
       ['-l', '127.0.0.1', '-p', port, '-U', 0, ...limits, ...(root ? ['-u', 'root'] : [])], {

@@ -1,5 +1,5 @@
-// nginx with the settings Debian gives it, but for the log of every request: on a folder of tiles, and with the
-// configuration of deploy/ in front of a gateway.
+// Runs nginx with Debian's settings, but without an access log: on a folder of tiles, or with the configuration of
+// deploy/ in front of a gateway.
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import path from 'node:path'
@@ -12,7 +12,7 @@ export const findNginx = (env = process.env) => findProgram(env.NGINX_BIN, 'ngin
 
 export const nginxVersion = async bin => /nginx\/(\S+)/.exec(await outputOf(bin, ['-v']))?.[1] ?? 'unknown'
 
-/** All that a process of our own writes stays in its folder. */
+/** The main configuration. The process writes only into its own folder. */
 export const mainConf = ({ dir, http, workers = cpus().length, root = process.getuid?.() === 0 }) => `
 ${root ? 'user root;' : ''}
 worker_processes ${workers};
@@ -37,16 +37,16 @@ export async function startNginx (bin, { dir, http, probe }) {
   const url = `http://127.0.0.1:${port}`
   const file = path.join(dir, 'nginx.conf')
   await writeFile(file, mainConf({ dir, http: http(port) }))
-  const running =
+  const program =
     await startProgram('nginx', bin, ['-p', dir, '-e', path.join(dir, 'error.log'), '-c', file], { ready: url + probe })
-  return { ...running, url }
+  return { ...program, url }
 }
 
-/** A folder of tiles. */
+/** Serves a folder of tiles. */
 export const filesConf = root => port => `  server { listen 127.0.0.1:${port}; root ${root}; }`
 
 /**
- * The configuration of deploy/ with other addresses and folders; a missing one is an error.
+ * The configuration of deploy/ with other addresses and folders; throws if the upstream or the port is missing.
  * @returns {(port: number) => string}
  */
 export const proxyCacheConf = (text, { gateway, cache }) => port => [
@@ -55,10 +55,10 @@ export const proxyCacheConf = (text, { gateway, cache }) => port => [
   [/(\n\s*listen\s+)\[::\]:80(?=[; ])[^\n]*/g, ''],
   [/(\n\s*proxy_cache_path\s+)\S+/g, `$1${cache}`],
   [/\n\s*access_log[^\n]*/g, '']
-].reduce((conf, [from, to], at) => {
-  const found = conf.replace(/** @type {RegExp} */ (from), /** @type {string} */ (to))
-  if (found === conf && at < 2) throw new Error(`deploy/nginx/proxy-cache.conf has no ${from}`)
-  return found
+].reduce((conf, [from, to], index) => {
+  const replaced = conf.replace(/** @type {RegExp} */ (from), /** @type {string} */ (to))
+  if (replaced === conf && index < 2) throw new Error(`deploy/nginx/proxy-cache.conf has no ${from}`)
+  return replaced
 }, text)
 
 export const readProxyCacheConf =

@@ -1,13 +1,13 @@
-// Programs of other people: where they are, which version they are, and running them.
+// Finds, starts and runs programs of other projects.
 import { execFile, spawn } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import path from 'node:path'
 import { end, until } from '../wait.js'
 
-/** An executable: the file named, or one of the PATH and of where servers live. */
-export function findProgram (named, name, env = process.env) {
+/** The path of an executable: the named file, or a file in the PATH and in the folders of servers. */
+export function findProgram (explicitFile, name, env = process.env) {
   const folders = [...(env.PATH ?? '').split(path.delimiter), '/usr/sbin', '/usr/local/sbin']
-  return (named ? [named] : folders.map(folder => path.join(folder, name))).find(file => {
+  return (explicitFile ? [explicitFile] : folders.map(folder => path.join(folder, name))).find(file => {
     try {
       accessSync(file, constants.X_OK)
       return true
@@ -17,7 +17,7 @@ export function findProgram (named, name, env = process.env) {
   })
 }
 
-/** What a program prints, whatever its exit code: some print their version and exit with an error. */
+/** The output of a program, whatever its exit code: some programs print their version and exit with an error. */
 export const outputOf = (file, args) => new Promise((resolve, reject) => {
   execFile(file, args, { timeout: 30_000 },
     (error, stdout, stderr) => error && !stdout && !stderr ? reject(error) : resolve(stdout + stderr))
@@ -27,31 +27,31 @@ export const outputOf = (file, args) => new Promise((resolve, reject) => {
  * Runs a program to its end; the signal kills it.
  * @param {string} file @param {string[]} args
  * @param {{env?: Record<string, string>, signal?: AbortSignal}} [options]
- * @returns {Promise<string>} what it printed
+ * @returns {Promise<string>} its output
  */
 export async function runToEnd (file, args, { env = {}, signal } = {}) {
   signal?.throwIfAborted()
   const child = spawn(file, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', data => { output += data })
-  const stop = () => { end(child, 'SIGKILL') }
-  signal?.addEventListener('abort', stop, { once: true })
+  const kill = () => { end(child, 'SIGKILL') }
+  signal?.addEventListener('abort', kill, { once: true })
   try {
     await new Promise((resolve, reject) => { child.once('error', reject).once('close', resolve) })
   } finally {
-    signal?.removeEventListener('abort', stop)
+    signal?.removeEventListener('abort', kill)
   }
   signal?.throwIfAborted()
   return output
 }
 
 /**
- * Starts a server and waits until it answers with 200, or as it should.
+ * Starts a server and waits until it answers with 200, or until `ready` succeeds.
  * @param {string} name
  * @param {string} file @param {(string | number)[]} args
  * @param {{ready: string | (() => Promise<boolean>), cwd?: string, env?: Record<string, string>, timeout?: number}}
  *   options ready: a URL,
- *   or of a server that does not speak HTTP what asks it
+ *   or a function that asks a server without HTTP
  */
 export async function startProgram (name, file, args, { ready, cwd, env = {}, timeout = 60_000 }) {
   const child =
@@ -64,12 +64,12 @@ export async function startProgram (name, file, args, { ready, cwd, env = {}, ti
   child.once('error', error => { failure = error })
   const close = async () => {
     if (failure) return
-    const late = setTimeout(() => child.kill('SIGKILL'), 15_000)
+    const killTimer = setTimeout(() => child.kill('SIGKILL'), 15_000)
     await end(child, 'SIGTERM')
-    clearTimeout(late)
+    clearTimeout(killTimer)
   }
   let status
-  const asks = async url => {
+  const isReady = async url => {
     const answer = await fetch(url, { signal: AbortSignal.timeout(5000) })
     await answer.arrayBuffer()
     status = answer.status
@@ -77,13 +77,13 @@ export async function startProgram (name, file, args, { ready, cwd, env = {}, ti
   }
   try {
     await until(async () => {
-      const answers = await (typeof ready === 'string' ? asks(ready) : ready()).catch(() => false)
-      // looked at last: it may not be this one that answered
+      const hasAnswered = await (typeof ready === 'string' ? isReady(ready) : ready()).catch(() => false)
+      // Check the process last: another program may have answered.
       if (failure) throw failure
       if (child.exitCode !== null || child.signalCode !== null) {
         throw new Error(`ended with ${child.exitCode ?? child.signalCode}`)
       }
-      return answers
+      return hasAnswered
     }, { timeout, every: 50, what: `${typeof ready === 'string' ? ready : name} to answer` })
   } catch (error) {
     await close()

@@ -1,4 +1,4 @@
-// Redis that keeps what it holds on the disk as well: every write goes to its append-only file, synced once a second.
+// Runs Redis with persistence: every write goes to its append-only file, which is synced once a second.
 import { mkdir } from 'node:fs/promises'
 import { openRedis } from '../clients/redis.js'
 import { freePort } from '../wait.js'

@@ -1,8 +1,8 @@
-// The programs of a benchmark: those that run are logged and ended, those that are missing are named.
+// Keeps the programs of a benchmark: it logs and ends the running ones, and names the missing ones.
 
 /** @param {{closing: (() => any)[], log: (text: string) => void}} options */
 export function runningPrograms ({ closing, log }) {
-  const missing = /** @type {Record<string, string>} */ ({}) // name -> why
+  const missing = /** @type {Record<string, string>} */ ({}) // name -> reason
   const programs = /** @type {Record<string, {version?: string, settings: string}>} */ ({})
 
   /**
@@ -20,14 +20,14 @@ export function runningPrograms ({ closing, log }) {
   /**
    * Starts a program if it is installed.
    * @template F, R
-   * @param {string} name @param {string} why it is not measured otherwise
-   * @param {F | undefined} found @param {(found: F) => Promise<R>} start
+   * @param {string} name @param {string} reason the reason if it is not installed
+   * @param {F | undefined} program @param {(found: F) => Promise<R>} start
    * @returns {Promise<R | undefined>}
    */
-  const optional = async (name, why, found, start) => {
-    if (found) return start(found)
-    missing[name] = why
-    log(`  ${name}: not measured, ${why}`)
+  const optional = async (name, reason, program, start) => {
+    if (program) return start(program)
+    missing[name] = reason
+    log(`  ${name}: not measured, ${reason}`)
   }
   return { missing, programs, addRunning, optional }
 }

@@ -1,4 +1,4 @@
-// TileServer GL light on MBTiles of the same tiles.
+// Runs TileServer GL light on MBTiles of the same tiles.
 import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { freePort } from '../wait.js'
@@ -24,21 +24,21 @@ export async function startTileServer (bin, dir, places, tileOf) {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const pathOf = ({ z, x, y }) => `/data/${LAYER}/${z}/${x}/${y}.png`
-  const running =
+  const program =
     await startProgram('TileServer GL light', bin,
       ['--config', config, '--bind', '127.0.0.1', '--port', port, '--silent'], {
     cwd: dir, ready: url + pathOf(places[0]), env: { NODE_ENV: 'production' }
   })
   return {
-    ...running, url, pathOf, version: await versionOf(bin), settings: 'MBTiles of the same tiles, one process, --silent'
+    ...program, url, pathOf, version: await versionOf(bin), settings: 'MBTiles of the same tiles, one process, --silent'
   }
 }
 
-/** Of the package that an executable belongs to. */
+/** The version of the package that an executable belongs to. */
 async function versionOf (bin) {
   for (let dir = path.dirname(await realpath(bin)); dir !== path.dirname(dir); dir = path.dirname(dir)) {
-    const found = await readFile(path.join(dir, 'package.json'), 'utf8').catch(() => null)
-    if (found && JSON.parse(found).name?.startsWith('tileserver-gl')) return JSON.parse(found).version
+    const manifest = await readFile(path.join(dir, 'package.json'), 'utf8').catch(() => null)
+    if (manifest && JSON.parse(manifest).name?.startsWith('tileserver-gl')) return JSON.parse(manifest).version
   }
   return 'unknown'
 }

@@ -1,4 +1,6 @@
-// TileStache as its manual has it: a configuration with a Disk cache, and gunicorn. Its last release is of 2019 and was
+// Runs TileStache as its manual describes: a configuration with a Disk cache, and gunicorn. Its last release, of 2019,
+// was written for Python 2.7 and 3 to 3.7. It needs one name that newer standard libraries lack. The module that
+// gunicorn loads adds this name; TileStache itself is unchanged.
 // written for Python 2.7 and 3 to 3.7. What it misses in a newer one is a single name of the standard library, which
 // the module that gunicorn loads gives back; TileStache itself is as PyPI has it.
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -11,12 +13,12 @@ export const MISSING = 'not installed: python3 -m venv DIR, then DIR/bin/pip ins
   'DIR/bin/pip install --no-build-isolation TileStache gunicorn, and ' +
   'TILESTACHE_PYTHON=DIR/bin/python'
 
-/** cgi.parse_qs went with Python 3.8, cgi with 3.13; TileStache takes the lack of it for Python 2 and ends. */
+/** Python 3.8 removed cgi.parse_qs, and 3.13 removed cgi. Without it, TileStache assumes Python 2 and ends. */
 const SHIM = `import sys, types
 from urllib.parse import parse_qs
 sys.modules.setdefault('cgi', types.ModuleType('cgi')).parse_qs = parse_qs`
 
-/** The versions of TileStache, gunicorn and Python itself, or nothing. */
+/** The versions of TileStache, gunicorn and Python, or undefined. */
 export async function findTileStache (env = process.env) {
   const python = env.TILESTACHE_PYTHON
   if (!python) return undefined
@@ -40,16 +42,16 @@ export async function startTileStache ({ python, tilestache, gunicorn, version }
   await mkdir(dir)
   const file = path.join(dir, 'tilestache.cfg')
   await writeFile(file, configuration({ cache, source }))
-  const running = await startGunicorn('TileStache', { python, gunicorn }, {
+  const program = await startGunicorn('TileStache', { python, gunicorn }, {
     dir, code: `${SHIM}\nimport TileStache\napplication = TileStache.WSGITileServer(${JSON.stringify(file)})\n`, probe
   })
   return {
-    ...running, version: tilestache, settings: `Python ${version}, ${running.settings}, Disk cache, dirs portable`
+    ...program, version: tilestache, settings: `Python ${version}, ${program.settings}, Disk cache, dirs portable`
   }
 }
 
 /**
- * nginx in front of it, as the write-up of 2012 had it: a tile that is in the cache is nginx's, any other TileStache's.
+ * nginx in front of TileStache, as in the write-up of 2012: nginx serves cached tiles, TileStache all others.
  */
 export const tryFilesConf = ({ cache, url }) => port => `  server {
     listen 127.0.0.1:${port};

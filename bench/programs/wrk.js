@@ -1,4 +1,4 @@
-// wrk, the load generator: of those at hand the one that costs the server least on the same two cores.
+// Runs wrk, the load generator that costs the server least on the same two cores.
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { findProgram, outputOf, runToEnd } from './program.js'
@@ -24,16 +24,19 @@ export const wrkVersion = async bin => /wrk (?:debian\/)?(\S+)/.exec(await outpu
 export const writeList =
   (file, requests) => writeFile(file, requests.map(({ path, etag }) => `${path}${etag ? `\t${etag}` : ''}\n`).join(''))
 
-/** Connections that each ask for the next of the list as soon as they have an answer. @returns {Promise<Sample>} */
+/**
+ * Runs wrk: each connection requests the next entry of the list as soon as it has an answer.
+ * @returns {Promise<Sample>}
+ */
 export async function runWrk (bin, { url, list, start = 0, connections, seconds, signal }) {
   const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '20s', '-s', script, url]
   const env = { BENCH_LIST: list, BENCH_START: String(start) }
   return parseResult(await runToEnd(bin, args, { env, signal }))
 }
 
-/** @param {string} words what wrk printed @returns {Sample} */
-export function parseResult (words) {
-  const [, json] = /^RESULT (\{.*\})$/m.exec(words) ?? []
-  if (!json) throw new Error(`wrk gave no result:\n${words}`)
+/** @param {string} output the output of wrk @returns {Sample} */
+export function parseResult (output) {
+  const [, json] = /^RESULT (\{.*\})$/m.exec(output) ?? []
+  if (!json) throw new Error(`wrk gave no result:\n${output}`)
   return JSON.parse(json)
 }

@@ -1,61 +1,61 @@
-// Whether what is measured is right: no figure counts when an answer was wrong.
+// Checks the answers of a benchmark. No figure counts if an answer is wrong.
 
 const HEADERS = 2000 // bytes at most of the headers of an answer
 
 /**
- * Throws when a request of a sample failed.
+ * Throws if a request of a sample failed.
  * @param {string} name
  * @param {{requests: number, errors: Record<string, number>}} sample
  */
 function checkErrors (name, { requests, errors }) {
-  const wrong = Object.entries(errors).filter(([, count]) => count)
-  if (wrong.length) {
+  const occurred = Object.entries(errors).filter(([, count]) => count)
+  if (occurred.length) {
     throw new Error(
-      `${name}: of ${requests} requests ${wrong.map(([kind, count]) => `${count} ${kind} errors`).join(', ')}`
+      `${name}: of ${requests} requests ${occurred.map(([kind, count]) => `${count} ${kind} errors`).join(', ')}`
     )
   }
   if (!requests) throw new Error(`${name}: no request was answered`)
 }
 
-/** Checks errors, statuses, and bytes an answer. `length`: of a body; 0 for a 304. */
+/** Checks errors, statuses, and bytes per answer. `length`: of a body; 0 for a 304. */
 export function checkSample (name, sample, { connections, length }) {
   checkErrors(name, sample)
   const { requests, bytes } = sample
   const mean = bytes / requests
-  // answers that were under way when the time was up count with their bytes alone
-  const most = length + HEADERS + connections * (length + HEADERS) / requests
-  if (mean < length || mean > most) {
+  // The bytes of unfinished answers count, but not their requests.
+  const limit = length + HEADERS + connections * (length + HEADERS) / requests
+  if (mean < length || mean > limit) {
     throw new Error(`${name}: ${Math.round(mean)} bytes an answer, ${length} and headers were expected`)
   }
 }
 
 /**
- * Compares some answers byte by byte, with their status and a header; rejects with what was wrong.
+ * Compares some answers byte by byte, with their status and a header; throws the first difference.
  * @param {string} name
  * @param {{url: string, requests: {path: string, etag?: string}[], bodies: Buffer[], status: number,
- *   header?: [string, string]}} expected bodies: one a request, none of them counts for a 304
+ *   header?: [string, string]}} expected bodies: one per request, ignored for a 304
  */
 export async function checkAnswers (name, { url, requests, bodies, status, header }) {
-  for (const [at, { path, etag }] of requests.entries()) {
+  for (const [index, { path, etag }] of requests.entries()) {
     const response = await fetch(url + path, { redirect: 'manual', headers: etag ? { 'if-none-match': etag } : {} })
     const body = Buffer.from(await response.arrayBuffer())
-    const where = `${name}: ${path}`
+    const place = `${name}: ${path}`
     if (response.status !== status) {
-      throw new Error(`${where}: ${response.status} instead of ${status}: ${body.toString().slice(0, 200)}`)
+      throw new Error(`${place}: ${response.status} instead of ${status}: ${body.toString().slice(0, 200)}`)
     }
-    const expected = status === 304 ? Buffer.alloc(0) : bodies[at]
+    const expected = status === 304 ? Buffer.alloc(0) : bodies[index]
     if (!body.equals(expected)) {
-      throw new Error(`${where}: ${body.length} bytes that are not the ${expected.length} of the source`)
+      throw new Error(`${place}: ${body.length} bytes that are not the ${expected.length} of the source`)
     }
     if (header && response.headers.get(header[0])?.toLowerCase() !== header[1]) {
       throw Object.assign(new Error(
-        `${where}: ${header[0]} is ${response.headers.get(header[0])} instead of ${header[1]}`
+        `${place}: ${header[0]} is ${response.headers.get(header[0])} instead of ${header[1]}`
       ), { header: true })
     }
   }
 }
 
-/** The ETag that a server gives each path. */
+/** The paths with the ETags that a server sends for them. */
 export async function etagsOf (url, paths) {
   const requests = []
   for (const path of paths) {

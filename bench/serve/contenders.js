@@ -1,4 +1,4 @@
-// What is measured: a server, the requests it gets, and how its answers are known to be right.
+// The contenders of bench/serve.js: each has a server, requests, and a check of its answers.
 import path from 'node:path'
 import { checkAnswers, checkSample, etagsOf } from './check.js'
 import { LENGTH, NEW, OLD, bytesOf, zipf } from '../block.js'
@@ -7,28 +7,28 @@ import { runNodeClient } from './node-client.js'
 import { asOf, xyz } from './servers.js'
 import { runWrk, writeList } from '../programs/wrk.js'
 
-const SAMPLE = 100 // answers compared byte by byte
-const CHANGED = 1000 // tiles a 304 is asked for
-const MOST_RUNS = 30 // runs at most until everything is in memory
+const SAMPLE = 100 // number of answers compared byte by byte
+const CHANGED = 1000 // number of tiles requested with an ETag
+const MAX_RUNS = 30 // maximal number of runs until all tiles are in memory
 const CACHE = 'x-tilecouch-cache'
 
 /**
- * @typedef {object} Task what is requested from which server
+ * @typedef {object} Task the requests for a server
  * @property {string} name
  * @property {string} url of the server
  * @property {(place: import('../block.js').Place) => string} pathOf
- * @property {boolean} [unchanged] with the ETags of the server: answered by 304
- * @property {string} [time] of the expected version; else the newest
- * @property {[string, string]} [header] of all answers once everything is warm
- * @property {number} [laps] times that everything is requested before anything counts
- * @property {import('../block.js').Place[]} [order] else that of all
+ * @property {boolean} [unchanged] whether to send the server's ETags, which gives a 304
+ * @property {string} [time] of the expected version; default: the newest
+ * @property {[string, string]} [header] of all answers after the warm-up
+ * @property {number} [laps] number of times that all tiles are requested in the warm-up
+ * @property {import('../block.js').Place[]} [order] of the requests; default: the order of all contenders
  */
 
 /** `db`: URL of the database, without a password. @returns {Task[]} */
 export function tasksOf ({ db, servers: { gateways, nginxes, tiles, proxy }, order }) {
   const { origin, pathname } = new URL(db)
   const attachment = ({ z, x, y }) => `${pathname}/bench:${z}:${x}:${y}/tile`
-  const draw = zipf(order, 3)
+  const drawPlace = zipf(order, 3)
   const [hit, miss, cached] = /** @type {[string, string][]} */ ([[CACHE, 'hit'], [CACHE, 'miss'], ['x-cache', 'hit']])
   return [
     { name: names.COUCH, url: origin, pathOf: attachment },
@@ -41,7 +41,7 @@ export function tasksOf ({ db, servers: { gateways, nginxes, tiles, proxy }, ord
     { name: names.HOT_304, url: gateways.hot.url, pathOf: xyz, unchanged: true, header: hit },
     { name: names.HOT_TWO, url: gateways.two.url, pathOf: xyz, header: hit, laps: 12 },
     { name: names.ZIPF, url: gateways.third.url, pathOf: xyz, laps: 1, order: Array.from({ length: order.length * 4 },
-      draw) },
+      drawPlace) },
     ...(nginxes
       ? [
           { name: names.PROXY, url: nginxes.proxy.url, pathOf: xyz, header: cached, laps: 2 },
@@ -66,26 +66,26 @@ export function tasksOf ({ db, servers: { gateways, nginxes, tiles, proxy }, ord
  * @param {any} options at: number of the task; length: bytes of each tile
  */
 export async function prepare (task, options) {
-  const { name, url, pathOf, unchanged, time = NEW, header, laps = 0, order: own } = task
+  const { name, url, pathOf, unchanged, time = NEW, header, laps = 0, order: ownOrder } = task
   const { wrk, dir, order, at, seconds, tileOf = bytesOf, length = LENGTH, signal } = options
-  const places = own ?? (unchanged ? order.slice(0, CHANGED) : order)
+  const places = ownOrder ?? (unchanged ? order.slice(0, CHANGED) : order)
   const requests = unchanged ? await etagsOf(url, places.map(pathOf)) : places.map(place => ({ path: pathOf(place) }))
   const list = path.join(dir, `requests-${at}`)
   await writeList(list, requests)
-  const chosen = Array.from({ length: SAMPLE }, (_, number) => Math.floor(number * requests.length / SAMPLE))
+  const sampleIndexes = Array.from({ length: SAMPLE }, (_, number) => Math.floor(number * requests.length / SAMPLE))
   const sample = {
     url,
     header,
     status: unchanged ? 304 : 200,
-    requests: chosen.map(index => requests[index]),
-    bodies: chosen.map(index => tileOf(places[index].index, time))
+    requests: sampleIndexes.map(index => requests[index]),
+    bodies: sampleIndexes.map(index => tileOf(places[index].index, time))
   }
   const check = () => checkAnswers(name, sample)
 
-  let start = 0 // each run goes on where the one before ended, so that what is cold stays so
+  let start = 0 // each run continues after the previous one, so that cold tiles stay cold
   /** @type {import('./rounds.js').Contender['run']} */
-  const run = async ({ connections, seconds: lasting, signal: stop }) => {
-    const result = await runWrk(wrk, { url, list, start, connections, seconds: lasting, signal: stop })
+  const run = async ({ connections, seconds: duration, signal: stopSignal }) => {
+    const result = await runWrk(wrk, { url, list, start, connections, seconds: duration, signal: stopSignal })
     start = (start + result.requests) % requests.length
     checkSample(name, result, { connections, length: unchanged ? 0 : length })
     return result
@@ -94,7 +94,7 @@ export async function prepare (task, options) {
   return { name, run, check }
 }
 
-/** Until everything was requested that often, and answers have the expected header. */
+/** Runs until all tiles were requested often enough, and answers have the expected header. */
 async function warmUp ({ run, check, wanted, seconds, signal }) {
   for (let runs = 1, requests = 0; ; runs++) {
     requests += (await run({ connections: 16, seconds, signal })).requests
@@ -102,13 +102,13 @@ async function warmUp ({ run, check, wanted, seconds, signal }) {
       await check()
       if (requests >= wanted) return
     } catch (error) {
-      if (!error.header || runs >= MOST_RUNS) throw error
+      if (!error.header || runs >= MAX_RUNS) throw error
     }
-    if (runs >= 10 * MOST_RUNS) throw new Error(`${requests} of ${wanted} requests to warm up, in ${runs} runs`)
+    if (runs >= 10 * MAX_RUNS) throw new Error(`${requests} of ${wanted} requests to warm up, in ${runs} runs`)
   }
 }
 
-/** The reference for what is not in memory: no load generator, one Node process. */
+/** The reference for tiles that are not in memory: one Node process instead of a load generator. */
 export function nodeClients ({ db, order }) {
   const { origin, pathname } = new URL(db)
   const paths = order.map(({ z, x, y }) => `${pathname}/bench:${z}:${x}:${y}/tile`)

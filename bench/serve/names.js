@@ -1,4 +1,4 @@
-// The names of what is measured, as they stand in the results and on the page.
+// The names of the measures of bench/serve.js, in results and on the page.
 export const COUCH = 'CouchDB, attachment'
 export const COUCH_304 = 'CouchDB, attachment, 304'
 export const REWRITE = 'CouchDB, _rewrite'

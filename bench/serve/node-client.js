@@ -1,9 +1,9 @@
-// What a gateway would be that asks CouchDB for one attachment at a time, without its own server: plain GETs by one
-// Node process. The reference for tiles that are not in memory.
+// Measures plain attachment GETs by one Node process: a gateway without its own server that requests one attachment at
+// a time. This is the reference for tiles that are not in memory.
 import { Agent, fetch, request } from 'undici'
 import { percentiles } from '../measure.js'
 
-/** Ways to ask: url and dispatcher -> status and body. */
+/** Functions that send a request: url and dispatcher -> status and body. */
 export const CLIENTS = {
   'undici.request': async (url, dispatcher) => {
     const { statusCode, body } = await request(url, { dispatcher })
@@ -20,20 +20,20 @@ export async function runNodeClient (client, { url, paths, start = 0, length, co
   const get = CLIENTS[client]
   const dispatcher = new Agent({ connections, pipelining: 1 })
   const times = []
-  let next = start
+  let nextIndex = start
   let bytes = 0
-  const begin = performance.now()
-  const until = begin + seconds * 1000
+  const runStart = performance.now()
+  const deadline = runStart + seconds * 1000
   try {
     await Promise.all(Array.from({ length: connections }, async () => {
-      for (let now = performance.now(); now < until; now = performance.now()) {
+      for (let requestStart = performance.now(); requestStart < deadline; requestStart = performance.now()) {
         signal?.throwIfAborted()
-        const { status, body } = await get(url + paths[next++ % paths.length], dispatcher)
+        const { status, body } = await get(url + paths[nextIndex++ % paths.length], dispatcher)
         if (status !== 200 || body.byteLength !== length) {
           throw new Error(`${client}: ${status} with ${body.byteLength} bytes`)
         }
         bytes += body.byteLength
-        times.push(performance.now() - now)
+        times.push(performance.now() - requestStart)
       }
     }))
   } finally {
@@ -43,7 +43,7 @@ export async function runNodeClient (client, { url, paths, start = 0, length, co
   return {
     requests,
     bytes,
-    seconds: (performance.now() - begin) / 1000,
+    seconds: (performance.now() - runStart) / 1000,
     ms: { p50, p90, p99, max },
     errors: { connect: 0, read: 0, write: 0, timeout: 0, status: 0 }
   }

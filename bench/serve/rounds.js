@@ -1,16 +1,17 @@
-// Rounds: every contender once a round at the same number of connections, each round beginning with another one.
+// Measures rounds. At each number of connections, every contender takes part once in a round, and each round begins
+// with another one.
 import { plural } from '../../loader/cli/output.js'
 import { budget, median, turns } from '../measure.js'
 import { COLD, COUCH, FILES, HOT, HOT_TWO, NODE } from './names.js'
 
 export const AT = 32 // connections of the budgets
-const CROWD = 100 // connections of cold tiles as well
+const CROWD = 100 // connections of a second budget for cold tiles
 
 /**
  * @typedef {object} Contender
  * @property {string} name
  * @property {(options: {connections: number, seconds: number, signal?: AbortSignal}) =>
- *   Promise<import('../programs/wrk.js').Sample>} run throws when an answer was wrong
+ *   Promise<import('../programs/wrk.js').Sample>} run throws if an answer was wrong
  *
  * @typedef {Record<string, Record<string, any>>} Results name -> connections -> figures
  */
@@ -53,19 +54,20 @@ export function summarise (samples) {
 
 const round = ms => Math.round(ms * 100) / 100
 
-/** Of two that were measured in the same rounds, so that the machine's drift cancels out. */
-export const ratio = (a, b) => median(a.rates.map((rate, at) => rate / b.rates[at]))
+/** The ratio of two contenders, round by round, so that the machine's drift cancels out. */
+export const ratio = (a, b) => median(a.rates.map((rate, index) => rate / b.rates[index]))
 
 /**
- * The budgets of DESIGN.md 7. Misses share reads the more of them there are, so cold tiles have a budget at a crowd as
- * well; nginx and CouchDB use every core, so the gateway has one as one process and one with a process a core.
+ * The budgets of DESIGN.md 7. More concurrent misses share more reads, so cold tiles have a second budget with many
+ * connections. nginx and CouchDB use every core, so the gateway has budgets with one process and with one process per
+ * core.
  * @param {Results} results
  */
 export function budgetsOf (results, levels = [AT, CROWD]) {
-  const at = (name, level) => results[name]?.[level]
-  // the quicker of the two ways to ask: what one would write without a gateway
-  const clientAt = level => Object.values(NODE).filter(name => at(name, level))
-    .sort((a, b) => at(b, level).rate.median - at(a, level).rate.median)[0] ?? 'one Node client'
+  const figuresAt = (name, level) => results[name]?.[level]
+  // the quicker of the two Node clients
+  const clientAt = level => Object.values(NODE).filter(name => figuresAt(name, level))
+    .sort((a, b) => figuresAt(b, level).rate.median - figuresAt(a, level).rate.median)[0] ?? 'one Node client'
   const cold = level => [`cold tile through the gateway / ${clientAt(level)}, ${level} connections`,
     1.5, COLD, clientAt(level), level]
   return [
@@ -73,7 +75,7 @@ export function budgetsOf (results, levels = [AT, CROWD]) {
     ['hot tile through the gateway, one process / CouchDB', 15, HOT, COUCH, AT],
     ['hot tile through the gateway, two processes / nginx serving files, two processes', 0.75, HOT_TWO, FILES, AT]
   ].filter(([,,,, level]) => levels.includes(/** @type {number} */ (level)))
-    .map(([what, target, name, other, level]) => at(name, level) && at(other, level)
-    ? budget(what, target, ratio(at(name, level), at(other, level)), 'x')
+    .map(([what, target, name, other, level]) => figuresAt(name, level) && figuresAt(other, level)
+    ? budget(what, target, ratio(figuresAt(name, level), figuresAt(other, level)), 'x')
     : { what, target: `>= ${target}x`, figure: 'not measured', met: false })
 }

@@ -1,5 +1,5 @@
-// Everything that serves the tiles, each started once and kept running for the whole benchmark. What is not installed
-// is named.
+// Starts all servers that serve the tiles. Each runs for the whole benchmark. The result names those that are not
+// installed.
 import path from 'node:path'
 import { AS_OF, LAYER, writeTree } from '../block.js'
 import { startGateway } from '../programs/gateway.js'
@@ -15,15 +15,15 @@ export async function startServers ({ url, dir, places, store, closing, log }) {
   const [place] = places
   const { addRunning, optional, missing, programs } = runningPrograms({ closing, log })
   const gateway = async (name, flags) => {
-    const running = await startGateway(url, { ...flags, maxAge: '1d', logLevel: 'warn' }, xyz(place))
-    return addRunning(name, running)
+    const gatewayProcess = await startGateway(url, { ...flags, maxAge: '1d', logLevel: 'warn' }, xyz(place))
+    return addRunning(name, gatewayProcess)
   }
-  const third = `${Math.round(places.length * 10.5 / 3)}kB`
+  const thirdOfMemory = `${Math.round(places.length * 10.5 / 3)}kB`
   const gateways = {
     cold: await gateway('gateway, cold', { memory: '0' }),
     hot: await gateway('gateway, hot', { memory: '1GB' }),
     two: await gateway('gateway, 2 workers', { memory: '2GB', workers: 2 }),
-    third: await gateway('gateway, a third in memory', { memory: third })
+    third: await gateway('gateway, a third in memory', { memory: thirdOfMemory })
   }
   const files = path.join(dir, 'files')
   await writeTree(files, places)
@@ -43,15 +43,15 @@ export async function startServers ({ url, dir, places, store, closing, log }) {
   })
 
   const tiles = await optional('TileServer GL light', tileserver.MISSING, tileserver.findTileServer(), async bin => {
-    const running = await tileserver.startTileServer(bin, path.join(dir, 'tileserver'), places)
-    return addRunning('TileServer GL light', running)
+    const server = await tileserver.startTileServer(bin, path.join(dir, 'tileserver'), places)
+    return addRunning('TileServer GL light', server)
   })
 
-  const proxy = await optional('MapProxy', mapproxy.MISSING, await mapproxy.findMapProxy(), async found => {
+  const proxy = await optional('MapProxy', mapproxy.MISSING, await mapproxy.findMapProxy(), async installation => {
     const { origin, pathname } = new URL(store.url)
-    const running = await mapproxy.startMapProxy(found,
+    const server = await mapproxy.startMapProxy(installation,
       { server: origin, db: pathname.slice(1), tree: files, dir: path.join(dir, 'mapproxy'), place })
-    return addRunning('MapProxy', running)
+    return addRunning('MapProxy', server)
   })
 
   return { gateways, nginxes, tiles, proxy, missing, programs }

@@ -1,4 +1,5 @@
-// A lap: every tile requested once. All answers are compared, while the clock is stopped; a wrong one ends the run.
+// Runs a lap: every tile is requested once. All answers are compared afterwards, outside the measured time. A wrong
+// answer ends the run.
 import pMap from 'p-map'
 import { deviation, mean, median, percentiles } from '../measure.js'
 
@@ -8,17 +9,17 @@ import { deviation, mean, median, percentiles } from '../measure.js'
  */
 export async function runLap (name, tiles, { get, connections, signal }) {
   signal?.throwIfAborted()
-  const before = process.cpuUsage()
-  const begin = performance.now()
+  const cpuBefore = process.cpuUsage()
+  const lapStart = performance.now()
   const answers = await pMap(tiles, async tile => {
     const start = performance.now()
     const body = await get(tile)
     return { body, ms: performance.now() - start }
   }, { concurrency: connections, signal })
-  const seconds = (performance.now() - begin) / 1000
-  const { user, system } = process.cpuUsage(before)
-  for (const [at, { z, x, y, bytes }] of tiles.entries()) {
-    const body = Buffer.from(/** @type {ArrayBuffer} */ (answers[at].body))
+  const seconds = (performance.now() - lapStart) / 1000
+  const { user, system } = process.cpuUsage(cpuBefore)
+  for (const [index, { z, x, y, bytes }] of tiles.entries()) {
+    const body = Buffer.from(/** @type {ArrayBuffer} */ (answers[index].body))
     if (!body.equals(bytes)) {
       throw new Error(`${name}: ${z}/${x}/${y}: ${body.length} bytes that are not the ${bytes.length} of the source`)
     }
@@ -26,22 +27,22 @@ export async function runLap (name, tiles, { get, connections, signal }) {
   return { seconds, user: user / 1e6, sys: system / 1e6, ms: answers.map(({ ms }) => ms) }
 }
 
-const exact = seconds => Math.round(seconds * 10000) / 10000
+const rounded = seconds => Math.round(seconds * 10000) / 10000
 
-/** @param {number[]} list seconds */
+/** @param {number[]} list seconds of each lap */
 export const spread = list => ({
-  seconds: list.map(exact), mean: exact(mean(list)), deviation: exact(deviation(list)),
-  median: exact(median(list)), min: exact(Math.min(...list)), max: exact(Math.max(...list))
+  seconds: list.map(rounded), mean: rounded(mean(list)), deviation: rounded(deviation(list)),
+  median: rounded(median(list)), min: rounded(Math.min(...list)), max: rounded(Math.max(...list))
 })
 
 export function summarise (laps) {
-  const of = key => laps.map(lap => lap[key])
+  const valuesOf = key => laps.map(lap => lap[key])
   return {
-    ...spread(of('seconds')),
-    user: exact(mean(of('user'))),
-    userDeviation: exact(deviation(of('user'))),
-    sys: exact(mean(of('sys'))),
-    sysDeviation: exact(deviation(of('sys'))),
+    ...spread(valuesOf('seconds')),
+    user: rounded(mean(valuesOf('user'))),
+    userDeviation: rounded(deviation(valuesOf('user'))),
+    sys: rounded(mean(valuesOf('sys'))),
+    sysDeviation: rounded(deviation(valuesOf('sys'))),
     ms: percentiles(laps.flatMap(({ ms }) => ms), 3)
   }
 }

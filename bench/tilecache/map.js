@@ -1,17 +1,17 @@
-// Real map tiles, as many as the original asked for: the world of the demo, drawn from Natural Earth and cut into PNGs
-// with smooth edges.
+// Draws real map tiles, as many as in the original benchmark: the world of the demo, drawn from Natural Earth and cut
+// into PNGs with smooth edges.
 import pMap from 'p-map'
 import sharp from 'sharp'
 import { TILE, forgetBasemap, worldSvg } from '../../server/demo/basemap.js'
 
 export const LAYER = 'world'
-const ENCODERS = 4 // at a time: as many as sharp has threads for
+const ENCODERS = 4 // concurrent encoders: as many as sharp has threads
 
 /** @typedef {{z: number, x: number, y: number}} Place */
 /** @typedef {Place & {bytes: Buffer}} Tile */
 
 /**
- * The world at four zooms, and of the fifth the part that has most land. drawn: zoom of the demo whose drawing it is,
+ * The world at four zooms, and the part of the fifth with most land. drawn: the zoom of the demo's drawing, which is
  * enlarged.
  * @typedef {{z: number, drawn: number, left: number, top: number, columns: number, rows: number}} Block
  * @type {Block[]}
@@ -21,7 +21,7 @@ export const BLOCKS = [
   { z: 5, drawn: 4, left: 12, top: 3, columns: 20, rows: 22 }
 ]
 
-/** Zoom by zoom and row by row: the order in which a seeding script asks. @returns {Place[]} */
+/** The places zoom by zoom and row by row, as a seeding script requests them. @returns {Place[]} */
 export const placesOf = (blocks = BLOCKS) => blocks.flatMap(({ z, left, top, columns, rows }) =>
   Array.from({ length: columns * rows },
     (_, index) => ({ z, x: left + index % columns, y: top + Math.floor(index / columns) })))
@@ -45,14 +45,14 @@ export async function drawTiles ({ blocks = BLOCKS, signal } = {}) {
   return tiles
 }
 
-/** A part of the demo's drawing of a zoom, through a window in pixels of that zoom. */
+/** The part of the demo's drawing of a zoom inside a block. */
 function windowSvg ({ z, drawn, left, top, columns, rows }) {
-  const tile = TILE / 2 ** (z - drawn)
+  const tileSize = TILE / 2 ** (z - drawn)
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${columns * TILE}" height="${rows * TILE}" ` +
-    `viewBox="${left * tile} ${top * tile} ${columns * tile} ${rows * tile}">${worldSvg(drawn)}</svg>`
+    `viewBox="${left * tileSize} ${top * tileSize} ${columns * tileSize} ${rows * tileSize}">${worldSvg(drawn)}</svg>`
 }
 
-/** The tiles, as the results describe them. @param {Tile[]} tiles */
+/** Describes the tiles for the results. @param {Tile[]} tiles */
 export function describe (tiles) {
   const lengths = tiles.map(({ bytes }) => bytes.length).sort((a, b) => a - b)
   return {

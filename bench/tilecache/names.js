@@ -1,4 +1,4 @@
-// The names of what is measured, as they stand in the results, in tables and in plots.
+// The names of the measures of bench/tilecache.js, in results, tables and plots.
 import { COLD, COUCH, HOT, REWRITE } from '../serve/names.js'
 
 export { COLD, COUCH, HOT, REWRITE }
@@ -14,5 +14,5 @@ export const SEED_TREE = 'export of the tree for nginx, after the load'
 export const WARM = 'warm'
 export const DROPPED = 'dropped'
 
-/** What is tilecouch's own. */
+/** The contenders of tilecouch. */
 export const OURS = new Set([COLD, HOT, NGINX, SEED_LOAD, SEED_TREE])

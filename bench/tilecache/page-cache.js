@@ -1,21 +1,20 @@
-// What the system keeps in memory of files, made to be forgotten by /proc/sys/vm/drop_caches, where that may be
-// written.
+// Drops the page cache of the system with /proc/sys/vm/drop_caches, if that file is writable.
 import { execFile } from 'node:child_process'
 import { open, writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
 const CONTROL = '/proc/sys/vm/drop_caches'
-const EVERYTHING = '3' // pages, and also names and inodes
+const EVERYTHING = '3' // pages, names and inodes
 
-/** @param {string} url of CouchDB, which has to be on this machine @param {string} [control] file of the kernel */
+/** @param {string} url of CouchDB, which must run on this machine @param {string} [control] file of the kernel */
 export async function openPageCache (url, control = CONTROL) {
-  const isHere = ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname)
-  const mayWrite = await open(control, 'w').then(handle => handle.close()).then(() => true, () => false)
-  const why = !isHere ? 'CouchDB runs on another machine' : mayWrite ? undefined : `${control} may not be written`
+  const isLocal = ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname)
+  const canWrite = await open(control, 'w').then(handle => handle.close()).then(() => true, () => false)
+  const reason = !isLocal ? 'CouchDB runs on another machine' : canWrite ? undefined : `${control} may not be written`
   return {
-    why,
+    why: reason,
     async drop (signal) {
-      await promisify(execFile)('sync', [], { signal }) // only what is on the disk is dropped
+      await promisify(execFile)('sync', [], { signal }) // only synced pages can be dropped
       await writeFile(control, EVERYTHING, { signal })
     }
   }

@@ -1,14 +1,17 @@
-// What bench/tilecache.js measured, for docs/benchmarks/tilecache.md.
+// The tables and plots of the results of bench/tilecache.js, for docs/benchmarks/tilecache.md.
 import { bars, groupedBars, spans } from '../plots/charts.js'
 import { machineLine, megabytes, programList, rounds, thousands } from '../plots/words.js'
 import * as names from './names.js'
 
-const exact = seconds => seconds < 1 ? seconds.toFixed(3) : seconds.toFixed(2)
-// one alone has none
-const withDeviation = (mean, deviation, count) => count > 1 ? `${exact(mean)} (${exact(deviation)})` : exact(mean)
+const format = seconds => seconds < 1 ? seconds.toFixed(3) : seconds.toFixed(2)
+// a single value has no deviation
+const withDeviation = (mean, deviation, count) => count > 1 ? `${format(mean)} (${format(deviation)})` : format(mean)
 const atOnce = connections => Number(connections) === 1 ? '1 at a time' : `${connections} at a time`
 
-/** What was measured: warm or dropped, and how many at a time. @returns {[string, string][]} */
+/**
+ * The settings of the laps: page cache warm or dropped, and number of concurrent requests.
+ * @returns {[string, string][]}
+ */
 export function settingsOf ({ laps }) {
   const [figures] = Object.values(laps)
   return Object.entries(figures)
@@ -32,14 +35,14 @@ export function tables (result, table) {
   ]
   const lapsRow = name => {
     const lap = at(result, name, names.WARM, 1)
-    const together = at(result, name, names.WARM, connections)
+    const concurrent = at(result, name, names.WARM, connections)
     const afterDrop = at(result, name, names.DROPPED, 1)
     return [
       name,
       withDeviation(lap.mean, lap.deviation, warm.rounds),
       withDeviation(lap.user, lap.userDeviation, warm.rounds),
       withDeviation(lap.sys, lap.sysDeviation, warm.rounds),
-      withDeviation(together.mean, together.deviation, warm.rounds),
+      withDeviation(concurrent.mean, concurrent.deviation, warm.rounds),
       ...hasDropped ? [withDeviation(afterDrop.mean, afterDrop.deviation, dropped.rounds)] : []
     ]
   }
@@ -59,7 +62,7 @@ export function tables (result, table) {
   }
 }
 
-const short = { [names.WARM]: 'page cache warm', [names.DROPPED]: 'page cache dropped' }
+const stateLabels = { [names.WARM]: 'page cache warm', [names.DROPPED]: 'page cache dropped' }
 
 export function plots (result) {
   const { tiles, laps, seeding, connections } = result
@@ -70,7 +73,7 @@ export function plots (result) {
       title: `${thousands(tiles)} tiles, one at a time`, unit: 'seconds, median, shortest and longest lap', log: true,
       rows: Object.keys(laps).flatMap(group => states.map(state => {
         const { median, min, max } = at(result, group, state, 1)
-        return { group, name: short[state], value: median, low: min, high: max }
+        return { group, name: stateLabels[state], value: median, low: min, high: max }
       }))
     }),
     'tilecache-tiles': spans({

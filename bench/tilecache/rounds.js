@@ -1,17 +1,17 @@
-// Laps in turns: every contender once a round, each round beginning with another one, with what the system remembers of
-// files, and without.
+// Measures laps in turns, with a warm and with a dropped page cache. Every contender takes part once in a round, and
+// each round begins with another one.
 import { turns } from '../measure.js'
 import { checkAnswers } from '../serve/check.js'
 import { runLap, summarise } from './lap.js'
 import { xyz } from './servers.js'
 import * as names from './names.js'
 
-const PATIENCE = 20 // laps at most until everything is in the gateway's memory
-const SAMPLE = 100 // tiles looked at for the header that says where they came from
+const MAX_LAPS = 20 // laps at most until all tiles are in the gateway's memory
+const SAMPLE = 100 // number of tiles whose header shows where they came from
 
-/** Laps that do not count, until connections are open and everything that should be in memory is. */
+/** Runs laps that do not count, until connections are open and all tiles are in memory. */
 export async function warmUp (contenders, tiles, { connections, signal }) {
-  const sample = Array.from({ length: SAMPLE }, (_, at) => tiles[Math.floor(at * tiles.length / SAMPLE)])
+  const sample = Array.from({ length: SAMPLE }, (_, index) => tiles[Math.floor(index * tiles.length / SAMPLE)])
   for (const { name, get, url, header } of contenders) {
     for (let laps = 1; ; laps++) {
       for (const level of connections) await runLap(name, tiles, { get, connections: level, signal })
@@ -24,7 +24,7 @@ export async function warmUp (contenders, tiles, { connections, signal }) {
           })
         break
       } catch (error) {
-        if (!error.header || laps >= PATIENCE) throw error
+        if (!error.header || laps >= MAX_LAPS) throw error
       }
     }
   }
@@ -46,8 +46,8 @@ export async function measureLaps (contenders, tiles, { states, drop, signal, lo
         if (state === names.DROPPED) await drop(signal)
         laps[name].push(await runLap(name, tiles, { get, connections: level, signal }))
       }
-      for (const [name, list] of Object.entries(laps)) {
-        const figures = summarise(list);
+      for (const [name, lapList] of Object.entries(laps)) {
+        const figures = summarise(lapList);
         (results[name][state] ??= {})[level] = figures
         log(
           `  ${name.padEnd(28)} ${figures.mean.toFixed(3).padStart(7)} s (${figures.deviation.toFixed(3)})  median ` +

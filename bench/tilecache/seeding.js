@@ -1,5 +1,4 @@
-// How long it takes until everything is there: files, documents one by one and in bulk, and the files that an export
-// makes of them.
+// Measures how long the seeding takes: as files, as documents one by one and in bulk, and as the files of an export.
 import { mkdir, open, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { compareIds, tileId } from '../../core/index.js'
@@ -24,13 +23,13 @@ export const fileOf = (folder, { z, x, y }) => path.join(folder, LAYER, `${z}`, 
 
 /** @param {string} folder @param {Tile[]} tiles @param {{synced?: boolean, signal?: AbortSignal}} [options] */
 export async function writeFiles (folder, tiles, { synced = false, signal } = {}) {
-  const there = new Set()
+  const existingFolders = new Set()
   for (const tile of tiles) {
     signal?.throwIfAborted()
     const file = fileOf(folder, tile)
     const parent = path.dirname(file)
-    if (!there.has(parent)) await mkdir(parent, { recursive: true })
-    there.add(parent)
+    if (!existingFolders.has(parent)) await mkdir(parent, { recursive: true })
+    existingFolders.add(parent)
     if (synced) await writeSynced(file, tile.bytes)
     else await writeFile(file, tile.bytes)
   }
@@ -47,7 +46,7 @@ async function writeSynced (file, bytes) {
 }
 
 /**
- * A source as any other, in the order of ids as all of them have it.
+ * A source of the tiles, in the order of ids as in all sources.
  * @param {Tile[]} tiles
  * @returns {import('../../loader/load/sources/index.js').Source}
  */
@@ -69,7 +68,7 @@ async function loadTiles (store, tiles, signal) {
   }
 }
 
-/** The store that everything is read from, and its tree of files. @param {Tile[]} tiles */
+/** Fills the store of all readers, and its tree of files. @param {Tile[]} tiles */
 export async function fill (url, tiles, tree, { signal, closing }) {
   const store = await newStore(url, closing)
   await loadTiles(store, tiles, signal)
@@ -86,7 +85,7 @@ async function exportAll (store, tiles, folder, signal) {
   }
 }
 
-/** `store`: holds the tiles already, for the export. */
+/** `store` contains the tiles already, for the export. */
 export async function measureSeeding ({ server, dir, store, tiles, rounds, signal, closing, log }) {
   const url = `${server}/bench_tilecache_seed`
   const folder = path.join(dir, 'seeded')
@@ -95,14 +94,14 @@ export async function measureSeeding ({ server, dir, store, tiles, rounds, signa
   function * documents () {
     for (const tile of prepared) yield plain(tileDocument(tile, { current: true, stored: TIME }))
   }
-  const fresh = () => newStore(url)
+  const newEmptyStore = () => newStore(url)
   closing.push(() => dropping(new Couch(url))())
   /** @type {{name: string, before?: () => Promise<any>, run: (seeded: any) => Promise<any>}[]} */
   const ways = [
     { name: names.SEED_FILES, run: () => writeFiles(folder, tiles, { signal }) },
     { name: names.SEED_SYNCED, run: () => writeFiles(folder, tiles, { synced: true, signal }) },
-    { name: names.SEED_PUT, before: fresh, run: seeded => writePuts(seeded.couch, documents(), { signal }) },
-    { name: names.SEED_LOAD, before: fresh, run: seeded => loadTiles(seeded, tiles, signal) },
+    { name: names.SEED_PUT, before: newEmptyStore, run: seeded => writePuts(seeded.couch, documents(), { signal }) },
+    { name: names.SEED_LOAD, before: newEmptyStore, run: seeded => loadTiles(seeded, tiles, signal) },
     { name: names.SEED_TREE, run: () => exportAll(store, tiles, folder, signal) }
   ]
   const seconds = Object.fromEntries(ways.map(({ name }) => [name, /** @type {number[]} */ ([])]))
@@ -114,5 +113,5 @@ export async function measureSeeding ({ server, dir, store, tiles, rounds, signa
     await rm(folder, { recursive: true, force: true })
     log(`  round ${round + 1}  ${name.padEnd(54)} ${seconds[name][round].toFixed(2).padStart(7)} s`)
   }
-  return Object.fromEntries(Object.entries(seconds).map(([name, list]) => [name, spread(list)]))
+  return Object.fromEntries(Object.entries(seconds).map(([name, secondsList]) => [name, spread(secondsList)]))
 }

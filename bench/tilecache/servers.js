@@ -1,4 +1,4 @@
-// Who is asked for the tiles, each started once and kept running. What is not installed is named.
+// Starts the contenders, each once for the whole benchmark. The result names the missing programs.
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { Agent } from 'undici'
@@ -18,15 +18,15 @@ const CACHE = 'x-tilecouch-cache'
  * @property {string} name
  * @property {(tile: import('./map.js').Tile) => Promise<Uint8Array | ArrayBuffer>} get
  * @property {string} [url] of its server
- * @property {[string, string]} [header] of all answers once everything is warm
+ * @property {[string, string]} [header] of all answers after the warm-up
  */
 
 export const xyz = ({ z, x, y }) => `/${LAYER}/${z}/${x}/${y}.png`
 
 /**
- * @param {any} options url: of the database, with a name that may write; files, tree: folders of the tiles; dir: for
- *   what
- *   servers write
+ * @param {any} options url: of the database, with a name that may write; files, tree: folders of the tiles; dir: of
+ *   the files
+ *   of the servers
  */
 export async function startContenders ({ url, store, files, tree, dir, probe, connections, closing, log }) {
   const { addRunning, optional, missing, programs } = runningPrograms({ closing, log })
@@ -38,11 +38,11 @@ export async function startContenders ({ url, store, files, tree, dir, probe, co
   closing.push(() => dispatcher.destroy())
   /** @returns {Contender} */
   const overHttp = (name, origin, pathOf, header) => (
-    { name, url: origin, header, get: tile => answer(origin + pathOf(tile), dispatcher) }
+    { name, url: origin, header, get: tile => get(origin + pathOf(tile), dispatcher) }
   )
   const gateway = async (name, memory, state) => {
-    const running = await startGateway(url, { memory, maxAge: '1d', logLevel: 'warn' }, xyz(probe))
-    return overHttp(name, addRunning(name, running).url, xyz, [CACHE, state])
+    const gatewayProcess = await startGateway(url, { memory, maxAge: '1d', logLevel: 'warn' }, xyz(probe))
+    return overHttp(name, addRunning(name, gatewayProcess).url, xyz, [CACHE, state])
   }
   const { origin, pathname } = new URL(store.url)
   /** @type {Contender[]} */
@@ -55,15 +55,15 @@ export async function startContenders ({ url, store, files, tree, dir, probe, co
   ]
   await optional('nginx', nginx.MISSING, nginx.findNginx(), async bin => {
     const http = port => nginxConfig({ root: tree, listen: `127.0.0.1:${port}` })
-    const running = await nginx.startNginx(bin, { dir: path.join(dir, 'nginx'), http, probe: xyz(probe) })
+    const server = await nginx.startNginx(bin, { dir: path.join(dir, 'nginx'), http, probe: xyz(probe) })
     const settings = "what the export writes for nginx, else Debian's settings, a worker a core, access_log off"
-    addRunning('nginx', running, { version: await nginx.nginxVersion(bin), settings })
-    contenders.push(overHttp(names.NGINX, running.url, xyz))
+    addRunning('nginx', server, { version: await nginx.nginxVersion(bin), settings })
+    contenders.push(overHttp(names.NGINX, server.url, xyz))
   })
   return { contenders, programs, missing }
 }
 
-async function answer (url, dispatcher) {
+async function get (url, dispatcher) {
   const { status, body } = await CLIENTS['undici.request'](url, dispatcher)
   if (status !== 200) throw new Error(`${url}: ${status}: ${Buffer.from(body).toString('utf8', 0, 200)}`)
   return body

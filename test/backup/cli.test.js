@@ -1,4 +1,4 @@
-// tilecouch backup and tilecouch restore, as somebody types them.
+// tilecouch backup and tilecouch restore on the command line.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { fill, leaf } from '../support/backups.js'
 import { pattern } from '../support/pattern.js'
 import { bin } from '../support/command.js'
 
-/** Not waited for in place: the embedded store answers in this process. */
+/** Runs a command without blocking: the embedded store answers in this process. */
 const execute = (command, args) => new Promise(resolve => {
   execFile(command, args, (error, stdout, stderr) => resolve({ code: error ? error.code : 0, stdout, stderr }))
 })
@@ -32,16 +32,16 @@ onEachStore('tilecouch backup and restore', backend => {
   const run = (...argv) => runCommand(argv)
 
   it('print the counts and the rights that a restore gives, or JSON', async () => {
-    const made = await run('backup', file('a.tcb'), '--db', url)
-    assert.deepEqual([made.code, made.err], [0, ''])
-    assert.match(made.out,
+    const backupRun = await run('backup', file('a.tcb'), '--db', url)
+    assert.deepEqual([backupRun.code, backupRun.err], [0, ''])
+    assert.match(backupRun.out,
       /a\.tcb: \d+ documents \(\d+ versions of tiles, \d+ deleted\) in 0:\d\d\n.*read again.*\n.*one moment\n$/)
-    assert.doesNotMatch(made.out + made.err, /admin:|test@/)
+    assert.doesNotMatch(backupRun.out + backupRun.err, /admin:|test@/)
     const next = JSON.parse((await run('backup', file('b.tcb'), '--base', file('a.tcb'), '--db', url, '--json')).out)
     assert.deepEqual([next.documents, next.moment, next.base], [0, 'store', file('a.tcb')])
-    const looked = await run('restore', file('b.tcb'), file('a.tcb'), '--dry-run')
-    assert.equal(looked.code, 0, looked.err)
-    assert.match(looked.out, pattern(
+    const dryRun = await run('restore', file('b.tcb'), file('a.tcb'), '--dry-run')
+    assert.equal(dryRun.code, 0, dryRun.err)
+    assert.match(dryRun.out, pattern(
       /from .*a\.tcb, .*b\.tcb\n/,
       /.*\n/,
       / {2}By these files the role tilecouch-writer may write\n/,
@@ -51,8 +51,8 @@ onEachStore('tilecouch backup and restore', backend => {
     const full = await run('restore', file('a.tcb'), '--dry-run', '--db', url)
     assert.deepEqual([full.code, full.out], [1, ''])
     assert.match(full.err, /RESTORE_NOT_EMPTY/)
-    for (const wrong of [['backup', file('a.tcb'), '--db', url], ['restore', '-', file('a.tcb'), '--db', url],
-      ['restore', file('a.tcb'), '--q', 'x', '--db', url]]) assert.equal((await run(...wrong)).code, 1)
+    for (const badArguments of [['backup', file('a.tcb'), '--db', url], ['restore', '-', file('a.tcb'), '--db', url],
+      ['restore', file('a.tcb'), '--q', 'x', '--db', url]]) assert.equal((await run(...badArguments)).code, 1)
   })
 
   it('print the same number of tile versions, which does not include blocks', async () => {
@@ -60,10 +60,10 @@ onEachStore('tilecouch backup and restore', backend => {
     folder.write({ 'tiles/3/1/1.png': png(1), 'tiles/3/1/2.png': png(2) })
     const loaded = await run('load', file('tiles'), '--layer', 'osm', '--time', '2024', '--db', from)
     assert.equal(loaded.code, 0, loaded.err)
-    const made = await run('backup', file('two.tcb'), '--db', from)
+    const backupRun = await run('backup', file('two.tcb'), '--db', from)
     const restored = await run('restore', file('two.tcb'), '--yes', '--db', to)
     assert.equal(restored.code, 0, restored.err)
-    assert.deepEqual([made, restored].map(({ out }) => /(\d+) versions of tiles/.exec(out)?.[1]), ['2', '2'])
+    assert.deepEqual([backupRun, restored].map(({ out }) => /(\d+) versions of tiles/.exec(out)?.[1]), ['2', '2'])
   })
 
   it('work through a pipe', async () => {
@@ -79,13 +79,13 @@ onEachStore('tilecouch backup and restore', backend => {
   })
 
   it('name documents that a store refuses, and restore the others', async () => {
-    const own = await backend.database()
-    await request(own, { method: 'PUT' })
+    const ownUrl = await backend.database()
+    await request(ownUrl, { method: 'PUT' })
     const page = { content_type: 'text/html', data: btoa('<script>alert(1)</script>') }
-    await post(`${own}/_bulk_docs`,
+    await post(`${ownUrl}/_bulk_docs`,
       { new_edits: false, docs: [leaf('layer:osm', ['a'], { type: 'layer', layer: 'osm' }),
         leaf('layer:page', ['a'], { type: 'layer', layer: 'page', _attachments: { 'index.html': page } })] })
-    await run('backup', file('a.tcb'), '--db', own)
+    await run('backup', file('a.tcb'), '--db', ownUrl)
     const to = await backend.database()
     const { code, out } = await run('restore', file('a.tcb'), '--yes', '--db', to)
     assert.equal(code, 1)
@@ -101,8 +101,8 @@ onEachStore('tilecouch backup and restore', backend => {
     writeFileSync(file('read.py'), program)
     await run('backup', file('a.tcb'), '--db', url)
     const read = () => execute('python3', [file('read.py'), file('a.tcb')])
-    const all = (await json(`${url}/_changes`)).results.filter(({ id }) => !isAdministrative(id)).length
-    assert.match((await read()).stdout, new RegExp(`^${all} documents$`, 'm'))
+    const documentCount = (await json(`${url}/_changes`)).results.filter(({ id }) => !isAdministrative(id)).length
+    assert.match((await read()).stdout, new RegExp(`^${documentCount} documents$`, 'm'))
     const bytes = readFileSync(file('a.tcb'))
     bytes[bytes.length >> 1] ^= 1
     writeFileSync(file('a.tcb'), bytes)

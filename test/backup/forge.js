@@ -1,4 +1,4 @@
-// Backups with right check sums and changed content, as somebody makes them who knows the format.
+// Makes backups with right check sums and changed content, as an attacker who knows the format would.
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { DOCUMENTS, HEADER, MAGIC, TRAILER, encodeBlock, encodeFooter, noCounts } from '../../loader/backup/format.js'
@@ -19,12 +19,12 @@ export const fullHeader = {
   base: null
 }
 
-/** The image of a tile, as a backup describes it. */
+/** Adds the image of a tile, as a backup describes it. */
 export const withImage = (doc, data, fields) => ({ ...doc, _attachments: {
   tile: { content_type: 'image/png', digest: digestOf(data), length: data.length, data, ...fields }
 } })
 
-/** Collects in `parts` what is written. @param {Buffer[]} parts */
+/** A sink that collects the written bytes in `parts`. @param {Buffer[]} parts */
 export const memorySink = parts => ({
   name: 'memory',
   write: async bytes => { parts.push(Buffer.from(bytes)) },
@@ -33,14 +33,14 @@ export const memorySink = parts => ({
 })
 
 export async function * inChunks (bytes, size) {
-  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size)
 }
 
-const same = value => value
+const identity = value => value
 function withoutData ({ _attachments: images, ...doc }) {
   if (!images) return doc
-  const described = Object.entries(images).map(([name, { data, ...about }]) => [name, about])
-  return { ...doc, _attachments: Object.fromEntries(described) }
+  const descriptions = Object.entries(images).map(([name, { data, ...description }]) => [name, description])
+  return { ...doc, _attachments: Object.fromEntries(descriptions) }
 }
 
 /**
@@ -50,22 +50,22 @@ function withoutData ({ _attachments: images, ...doc }) {
  *   the counts of the trailer are right
  */
 export async function rewrite (from, to,
-  { header = same, docs = same, page = same, trailer = same, signature = undefined, recount = false }) {
+  { header = identity, docs = identity, page = identity, trailer = identity, signature = undefined, recount = false }) {
   const parts = [MAGIC]
   const counts = noCounts()
   for await (const part of readFileParts(from)) {
     if (part.kind !== 'trailer') counts.blocks++
     if (part.kind === 'header') parts.push(await encodeBlock(HEADER, header(part.header)))
     else if (part.kind === 'documents') {
-      const wanted = docs(part.documents.docs)
-      count(counts, wanted)
-      const bytes = wanted.flatMap(({ _attachments: images = {} }) => Object.values(images).map(({ data }) => data))
-      const described = wanted.map(withoutData)
-      parts.push(await encodeBlock(DOCUMENTS, { page: page(part.documents.page), docs: described }, bytes))
+      const newDocs = docs(part.documents.docs)
+      count(counts, newDocs)
+      const bytes = newDocs.flatMap(({ _attachments: images = {} }) => Object.values(images).map(({ data }) => data))
+      const describedDocs = newDocs.map(withoutData)
+      parts.push(await encodeBlock(DOCUMENTS, { page: page(part.documents.page), docs: describedDocs }, bytes))
     } else {
       const sha256 = createHash('sha256').update(Buffer.concat(parts)).digest('hex')
-      const about = trailer({ ...part.trailer, sha256, ...(recount && { counts }) })
-      const block = await encodeBlock(TRAILER, about, signature ? [signature] : [])
+      const changedTrailer = trailer({ ...part.trailer, sha256, ...(recount && { counts }) })
+      const block = await encodeBlock(TRAILER, changedTrailer, signature ? [signature] : [])
       parts.push(block, encodeFooter(block.length))
     }
   }

@@ -1,6 +1,6 @@
-// The file of a backup: any damage and any invalid content is noticed. Backups that somebody made to do harm, or whose
-// files are not those that were made: replaced, changed while they are read, encrypted or signed by another program.
-// Folders in which others write, and documents that would spoil every backup.
+// The file of a backup: the reader notices any damage and any invalid content. Backups by an attacker, and files that
+// were replaced, changed during the read, encrypted, or signed by another program. Folders in which others write, and
+// documents beyond the limits of a backup.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -24,17 +24,17 @@ const plainDoc = fields => ({ _id: 'layer:osm', _rev: '1-ab', _revisions: { star
 const tile = (x, seed, fields = {}) =>
   ({ ...withImage(plainDoc({ _id: `osm:5:${x}:1`, type: 'tile' }), png(seed), { revpos: 1 }), ...fields })
 
-/** A file in memory. @param {(writer: BackupWriter) => Promise<void>} put */
-async function write (put, about = fullHeader, end = ending) {
+/** Writes a backup in memory. @param {(writer: BackupWriter) => Promise<void>} writeDocs */
+async function write (writeDocs, header = fullHeader, end = ending) {
   const parts = []
   const writer = new BackupWriter(memorySink(parts))
-  await writer.begin(about)
-  await put(writer)
+  await writer.begin(header)
+  await writeDocs(writer)
   await writer.end(end)
   return Buffer.concat(parts)
 }
 
-const small = () => write(async writer => {
+const smallBackup = () => write(async writer => {
   await writer.write(1, [tile(1, 1), tile(2, 2), { ...tile(3, 3), _deleted: true, _attachments: undefined }])
   await writer.write(2, [tile(1, 4, { _rev: '2-cd', _revisions: { start: 2, ids: ['cd', 'ab'] } })])
 })
@@ -51,16 +51,16 @@ async function read (bytes, chunk = 1000) {
 
 const refuses = (bytes, words = /./) => assert.rejects(read(bytes),
   error => error.code === 'BACKUP_DAMAGED' && words.test(error.message))
-/** A file of blocks that are right in themselves. */
-const blocks = async (...made) => Buffer.concat([MAGIC, ...await Promise.all(made)])
-const documents = (docs, bytes = Buffer.alloc(0)) => encodeBlock(DOCUMENTS, { page: 1, docs }, [bytes])
+/** A file of blocks, each valid in itself. */
+const fileOf = async (...pendingBlocks) => Buffer.concat([MAGIC, ...await Promise.all(pendingBlocks)])
+const documentBlock = (docs, bytes = Buffer.alloc(0)) => encodeBlock(DOCUMENTS, { page: 1, docs }, [bytes])
 
 describe('the file of a backup', function () {
   this.timeout(60000)
   const folder = useFolder()
 
   it('returns the written documents when it is read in chunks of any size', async () => {
-    const bytes = await small()
+    const bytes = await smallBackup()
     for (const chunk of [1, 7, 100000]) {
       const { docs, end } = await read(bytes, chunk)
       assert.deepEqual(docs.map(({ _id, _rev, page }) => [_id, _rev, page]),
@@ -72,12 +72,12 @@ describe('the file of a backup', function () {
   })
 
   it('is refused when any byte is changed, it is cut off anywhere, or continues after its end', async () => {
-    const bytes = await small()
-    for (let at = 0; at < bytes.length; at++) {
-      const bad = Buffer.from(bytes)
-      bad[at] ^= 1 << (at % 8)
-      await assert.rejects(read(bad), error => error.code === 'BACKUP_DAMAGED' ||
-        (at < MAGIC.length && error.code === 'CONFIG_INVALID'), `byte ${at}`)
+    const bytes = await smallBackup()
+    for (let index = 0; index < bytes.length; index++) {
+      const damaged = Buffer.from(bytes)
+      damaged[index] ^= 1 << (index % 8)
+      await assert.rejects(read(damaged), error => error.code === 'BACKUP_DAMAGED' ||
+        (index < MAGIC.length && error.code === 'CONFIG_INVALID'), `byte ${index}`)
     }
     for (let length = 0; length < bytes.length; length++) await refuses(bytes.subarray(0, length), /cut off|begin/)
     await refuses(Buffer.concat([bytes, Buffer.from('x')]), /after its end/)
@@ -86,17 +86,17 @@ describe('the file of a backup', function () {
 
   it('is refused when blocks are missing, repeated or swapped', async () => {
     const docs = [[plainDoc()], [plainDoc({ _id: 'layer:b' })]]
-    const [head, one, two] = [encodeBlock(HEADER, fullHeader), ...docs.map(some => documents(some))]
-    const whole = await write(async writer => { for (const some of docs) await writer.write(1, some) })
-    const rest = whole.subarray((await blocks(head, one, two)).length)
-    assert.equal((await read(Buffer.concat([await blocks(head, one, two), rest]))).docs.length, 2)
+    const [head, one, two] = [encodeBlock(HEADER, fullHeader), ...docs.map(docList => documentBlock(docList))]
+    const wholeFile = await write(async writer => { for (const docList of docs) await writer.write(1, docList) })
+    const trailerBytes = wholeFile.subarray((await fileOf(head, one, two)).length)
+    assert.equal((await read(Buffer.concat([await fileOf(head, one, two), trailerBytes]))).docs.length, 2)
     for (const order of [[head, one], [head, two, one], [head, one, one, two], [one, two], [head, head, one, two]]) {
-      await refuses(Buffer.concat([await blocks(...order), rest]))
+      await refuses(Buffer.concat([await fileOf(...order), trailerBytes]))
     }
   })
 
   it('of a newer format asks for an upgrade instead of being reported as damaged', async () => {
-    const newer = Buffer.from((await small()).toString('latin1').replace('backup 1', 'backup 2'), 'latin1')
+    const newer = Buffer.from((await smallBackup()).toString('latin1').replace('backup 1', 'backup 2'), 'latin1')
     await assert.rejects(read(newer), { code: 'CONFIG_INVALID', message: /format 2.*upgrade/ })
     await refuses(Buffer.from('SQLite format 3\0 and more of it'), /begin/)
     await refuses(Buffer.alloc(0), /cut off/)
@@ -104,7 +104,7 @@ describe('the file of a backup', function () {
 
   it('has a header and a trailer that can be read without the rest', async () => {
     const file = path.join(folder.dir, 'a.tcb')
-    const bytes = await small()
+    const bytes = await smallBackup()
     writeFileSync(file, bytes)
     const { header: first, trailer } = await readEnds(file)
     assert.deepEqual([first.id, trailer.seq], ['one', '9-x'])
@@ -136,27 +136,27 @@ describe('the file of a backup', function () {
     'a wrong digest': [described({ digest: digestOf(Buffer.from('x')) })],
     'no digest': [described({ digest: undefined })]
   }
-  for (const [what, docs] of Object.entries(hostile)) {
-    it(`is refused with ${what}, although its check sums are right`, async () => {
+  for (const [content, docs] of Object.entries(hostile)) {
+    it(`is refused with ${content}, although its check sums are right`, async () => {
       const hasImage = docs.some(doc => doc._attachments)
-      await refuses(await blocks(encodeBlock(HEADER, fullHeader), documents(docs, hasImage ? png(1) : undefined)),
+      await refuses(await fileOf(encodeBlock(HEADER, fullHeader), documentBlock(docs, hasImage ? png(1) : undefined)),
         /block|document|bytes/)
     })
   }
 
   it('is refused if a block is too long or unpacks to too much, without control characters in the error', async () => {
-    const claims = Buffer.from('D\xff\xff\xff\xff\xff\xff\xff\xff', 'latin1')
-    await refuses(Buffer.concat([await blocks(encodeBlock(HEADER, fullHeader)), claims, Buffer.alloc(100)]), /no block/)
+    const huge = Buffer.from('D\xff\xff\xff\xff\xff\xff\xff\xff', 'latin1')
+    await refuses(Buffer.concat([await fileOf(encodeBlock(HEADER, fullHeader)), huge, Buffer.alloc(100)]), /no block/)
     const bomb = Buffer.alloc(formatDefaults.unpacked + 1, ' ')
-    await refuses(await blocks(encodeBlock(HEADER, fullHeader), blockOf(bomb)), /unpacks to more/)
-    const bytes = await blocks(encodeBlock(HEADER, fullHeader), documents([plainDoc({ _id: '_design/\u001b[2J' })]))
+    await refuses(await fileOf(encodeBlock(HEADER, fullHeader), blockOf(bomb)), /unpacks to more/)
+    const bytes = await fileOf(encodeBlock(HEADER, fullHeader), documentBlock([plainDoc({ _id: '_design/\u001b[2J' })]))
     await assert.rejects(read(bytes), error => !error.message.includes('\u001b'))
     assert.equal(END.length, 4)
     assert.equal(TRAILER, 'T')
   })
 })
 
-/** A block whose JSON is this text, with a right check sum. */
+/** A block with this text as its JSON, and a right check sum. */
 function blockOf (text) {
   const packed = gzipSync(text)
   const block = Buffer.concat([Buffer.from('D'), Buffer.alloc(8), packed, Buffer.alloc(4)])
@@ -176,7 +176,7 @@ onEachStore('a hostile backup', backend => {
 
   before(async () => { store = await fill(await backend.database()) })
 
-  const twice = docs => docs.length && docs[0]._id.startsWith('osm:5') ? [...docs, withImage(docs[0], png(99))] : docs
+  const repeat = docs => docs.length && docs[0]._id.startsWith('osm:5') ? [...docs, withImage(docs[0], png(99))] : docs
 
   it('is refused with a repeated revision, or an invalid page, shard count, name or id', async () => {
     await backup(store, file('a.tcb'))
@@ -184,11 +184,11 @@ onEachStore('a hostile backup', backend => {
       await rewrite(file('a.tcb'), file('bad.tcb'), { ...change, recount: true })
       await fails(restore([file('bad.tcb')], null, { dryRun: true }), 'BACKUP_DAMAGED', words)
     }
-    await refused({ docs: twice }, /has osm:5\S* \S+ twice/)
+    await refused({ docs: repeat }, /has osm:5\S* \S+ twice/)
     await refused({ page: () => 2 ** 32 }, /lacks its documents/)
-    for (const q of [0, 1e9, '8', 2.5]) await refused({ header: one => ({ ...one, q }) }, /header/)
-    await refused({ header: one => ({ ...one, name: { toString: 1 } }) }, /header/)
-    await refused({ docs: docs => docs.map((doc, at) => at ? doc : { ...doc, _id: '_design/tiles' }) },
+    for (const q of [0, 1e9, '8', 2.5]) await refused({ header: header => ({ ...header, q }) }, /header/)
+    await refused({ header: header => ({ ...header, name: { toString: 1 } }) }, /header/)
+    await refused({ docs: docs => docs.map((doc, index) => index ? doc : { ...doc, _id: '_design/tiles' }) },
       /not taken from a file/)
     const to = await backend.database()
     await fails(restore([file('bad.tcb')], to, { rights: 'give' }), 'BACKUP_DAMAGED')
@@ -198,25 +198,25 @@ onEachStore('a hostile backup', backend => {
   it('opens only the given files', async () => {
     await backup(store, file('a.tcb'))
     await rewrite(file('a.tcb'), file('b.tcb'),
-      { header: one => ({ ...one, base: { id: 'x', made: one.made, file: '../../../etc/passwd' } }) })
+      { header: header => ({ ...header, base: { id: 'x', made: header.made, file: '../../../etc/passwd' } }) })
     await fails(restore([file('b.tcb'), file('a.tcb')], null, { dryRun: true }), 'BACKUP_MISSING')
   })
 
   it('leaves out and names documents beyond its limits, and has the others', async () => {
-    const own = await backend.database()
-    const mine = await Store.create(own)
-    await mine.defineLayer('osm', { format: 'png' })
-    const deep = depth => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`)
+    const ownUrl = await backend.database()
+    const ownStore = await Store.create(ownUrl)
+    await ownStore.defineLayer('osm', { format: 'png' })
+    const nestedList = depth => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`)
     const layerWith = (layer, field) => leaf(`layer:${layer}`, ['a'], { type: 'layer', layer, field })
-    const odd = [leaf(`x${'y'.repeat(1500)}`, ['a'], { _deleted: true }), layerWith('deep', deep(150)),
+    const oddDocs = [leaf(`x${'y'.repeat(1500)}`, ['a'], { _deleted: true }), layerWith('deep', nestedList(150)),
       ...['many', 'more', 'most', 'other'].map(layer => layerWith(layer, Array(300000).fill(1)))]
-    for (const doc of odd) await post(`${own}/_bulk_docs`, { new_edits: false, docs: [doc] })
-    const made = await backup(mine, file('a.tcb'))
-    assert.equal(made.refused, 2, JSON.stringify(made.named))
-    assert.match(made.named.map(({ reason }) => reason).join(), /bad id|lists in lists/)
+    for (const doc of oddDocs) await post(`${ownUrl}/_bulk_docs`, { new_edits: false, docs: [doc] })
+    const summary = await backup(ownStore, file('a.tcb'))
+    assert.equal(summary.refused, 2, JSON.stringify(summary.named))
+    assert.match(summary.named.map(({ reason }) => reason).join(), /bad id|lists in lists/)
     const to = await backend.database()
     const restored = await restore([file('a.tcb')], to, { rights: 'give' })
-    // they are in the backup, and the validation function of the new store refuses fields that long
+    // The backup contains them, but the validation function of the new store refuses such long fields.
     assert.deepEqual([restored.differences, restored.refused], [0, 4])
     assert.equal((await json(`${to}/layer:osm`)).layer, 'osm')
   })
@@ -237,11 +237,11 @@ describe('a hostile folder or file', function () {
   })
 
   it('with nested lists or too many values is refused in bounded memory', async () => {
-    const most = formatDefaults.unpacked
+    const limit = formatDefaults.unpacked
     const bombs = {
-      nested: Buffer.alloc(most - 1, '['),
-      lists: Buffer.concat([Buffer.from('{"page":1,"docs":['), Buffer.alloc(most - 100, '[],'), Buffer.from('[]]}')]),
-      text: Buffer.alloc(1e8, '"') // one line of 100 MB; one of 1 GB ends at the same place
+      nested: Buffer.alloc(limit - 1, '['),
+      lists: Buffer.concat([Buffer.from('{"page":1,"docs":['), Buffer.alloc(limit - 100, '[],'), Buffer.from('[]]}')]),
+      text: Buffer.alloc(1e8, '"') // one line of 100 MB; one of 1 GB would end at the same place
     }
     for (const [name, bomb] of Object.entries(bombs)) {
       writeFileSync(file('bomb.tcb'), Buffer.concat([MAGIC, await encodeBlock(HEADER, fullHeader), blockOf(bomb)]))
@@ -272,21 +272,21 @@ onEachStore('a folder in which others write', backend => {
 onEachStore('a backup whose files were replaced', backend => {
   const folder = useFolder()
   const file = name => path.join(folder.dir, name)
-  const dry = names => restore(names.map(file), null, { dryRun: true })
+  const dryRestore = names => restore(names.map(file), null, { dryRun: true })
   let store
 
   before(async () => { store = await fill(await backend.database()) })
 
   it('is refused when a file of a chain is an older one', async () => {
-    const mine = await fill(await backend.database())
-    await backup(mine, file('full.tcb'))
+    const chain = await fill(await backend.database())
+    await backup(chain, file('full.tcb'))
     for (const [year, name, base] of [[2024, 'old', 'full'], [2025, 'two', 'old'], [2026, 'three', 'two']]) {
-      await mine.write(square({ layer: 'osm', time: `${year}-06-01T00:00:00Z`, side: 1, seed: () => 700 + year % 10 }))
-      await backup(mine, file(`${name}.tcb`), { base: file(`${base}.tcb`) })
+      await chain.write(square({ layer: 'osm', time: `${year}-06-01T00:00:00Z`, side: 1, seed: () => 700 + year % 10 }))
+      await backup(chain, file(`${name}.tcb`), { base: file(`${base}.tcb`) })
     }
-    assert.equal((await dry(['full.tcb', 'old.tcb', 'two.tcb', 'three.tcb'])).unneeded.length, 0)
+    assert.equal((await dryRestore(['full.tcb', 'old.tcb', 'two.tcb', 'three.tcb'])).unneeded.length, 0)
     renameSync(file('old.tcb'), file('two.tcb'))
-    await fails(dry(['full.tcb', 'two.tcb', 'three.tcb']), 'BACKUP_MISSING')
+    await fails(dryRestore(['full.tcb', 'two.tcb', 'three.tcb']), 'BACKUP_MISSING')
   })
 
   it('is refused when the file changes while it is read', async () => {
@@ -303,15 +303,15 @@ onEachStore('a backup whose files were replaced', backend => {
   it('is reported as encrypted if age encrypted it, and read if an earlier release signed it', async () => {
     for (const start of ['age-encryption.org/v1\n-> X25519 abc\n', '-----BEGIN AGE ENCRYPTED FILE-----\n']) {
       writeFileSync(file('a.age'), start.padEnd(200, 'x'))
-      await fails(dry(['a.age']), 'BACKUP_DAMAGED', /it is encrypted: open it with `age -d` first/)
+      await fails(dryRestore(['a.age']), 'BACKUP_DAMAGED', /it is encrypted: open it with `age -d` first/)
     }
     await backup(store, file('a.tcb'))
-    const before = (await dry(['a.tcb'])).documents
+    const before = (await dryRestore(['a.tcb'])).documents
     const signature = Buffer.alloc(64, 7)
     await rewrite(file('a.tcb'), file('signed.tcb'),
       { trailer: trailer => ({ ...trailer, signer: 'f'.repeat(64) }), signature })
-    assert.equal((await dry(['signed.tcb'])).documents, before)
+    assert.equal((await dryRestore(['signed.tcb'])).documents, before)
     await rewrite(file('a.tcb'), file('longer.tcb'), { signature })
-    await fails(dry(['longer.tcb']), 'BACKUP_DAMAGED')
+    await fails(dryRestore(['longer.tcb']), 'BACKUP_DAMAGED')
   })
 })

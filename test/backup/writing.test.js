@@ -1,7 +1,6 @@
-// That a backup is one moment of a store that is written to, whenever its feed is read: on a model of shards and of
-// those who write, and on a store that is written to all the time, where what is in the file is the store after exactly
-// so many writes. A backup that is made between two requests of a removal or a load is restored to a store with nothing
-// half done.
+// A backup is one moment of a store, although the store changes during the read of its feed. Tested on a model of
+// shards and writers, and on a store with constant writes, where the file equals the store after a number of writes. A
+// backup between two requests of a removal or a load is restored without unsettled tiles.
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import fc from 'fast-check'
@@ -18,15 +17,15 @@ import { T1 } from '../support/backups.js'
 import { HISTORY, T, Z, storeOf } from '../support/removals.js'
 
 /**
- * @typedef {{id: string, seq: number, rev: string, deleted: boolean, version?: number}} Doc version: what it shows
+ * @typedef {{id: string, seq: number, rev: string, deleted: boolean, version?: number}} Doc version: the shown one
  */
 class Shards {
   #shards
   #revs = 0
-  /** What there was after each write. @type {string[]} */
+  /** The outline of all documents after each write. @type {string[]} */
   history
 
-  /** @param {number} count @param {() => void} work lets the writer do some of its work */
+  /** @param {number} count @param {() => void} work called between two reads, lets the writer work */
   constructor (count, work) {
     this.#shards = Array.from({ length: count }, () => new Map())
     this.work = work
@@ -53,18 +52,18 @@ class Shards {
     return outlineOf(this.#shards.flatMap(shard => [...shard.values()]))
   }
 
-  /** As a peer answers: of every shard what has changed since, each read at a moment of its own. */
+  /** Answers as a peer does: the changes of every shard since its place. Each shard is read at its own moment. */
   async changes ({ since, limit }) {
     const places = since === 0 ? this.#shards.map(() => 0) : JSON.parse(since)
     const rows = []
     let pending = 0
     for (const [index, shard] of this.#shards.entries()) {
       this.work()
-      const changed = [...shard.values()].filter(({ seq }) => seq > places[index]).sort((a, b) => a.seq - b.seq)
-      const taken = changed.slice(0, Math.max(0, limit - rows.length))
-      pending += changed.length - taken.length
-      rows.push(...taken.map(doc => ({ ...doc, revs: [doc.rev] })))
-      if (taken.length) places[index] = taken[taken.length - 1].seq
+      const changedDocs = [...shard.values()].filter(({ seq }) => seq > places[index]).sort((a, b) => a.seq - b.seq)
+      const takenDocs = changedDocs.slice(0, Math.max(0, limit - rows.length))
+      pending += changedDocs.length - takenDocs.length
+      rows.push(...takenDocs.map(doc => ({ ...doc, revs: [doc.rev] })))
+      if (takenDocs.length) places[index] = takenDocs[takenDocs.length - 1].seq
     }
     this.work()
     return { rows, last: JSON.stringify(places), pending }
@@ -81,18 +80,18 @@ const pastOf = (head, version) => `${head}@${timeOf(version)}`
 const headOf = id => id.split('@')[0]
 const headId = tile => `osm:9:${tile}:0`
 
-/** What is done to a tile, document by document, in the order in which tilecouch does it. */
+/** The changes to a tile, document by document, in the order in which tilecouch makes them. */
 const works = {
   * load (store, head, next) {
-    const now = store.get(head)
-    if (now && !now.deleted) yield [pastOf(head, now.version), now.version]
+    const current = store.get(head)
+    if (current && !current.deleted) yield [pastOf(head, current.version), current.version]
     yield [head, next()]
   },
   * fallBack (store, head) {
-    const before = pastVersions(store, head).at(-1)
-    if (before === undefined) return
-    yield [head, before]
-    yield [pastOf(head, before), null]
+    const lastVersion = pastVersions(store, head).at(-1)
+    if (lastVersion === undefined) return
+    yield [head, lastVersion]
+    yield [pastOf(head, lastVersion), null]
   },
   * remove (store, head) {
     for (const version of pastVersions(store, head)) yield [pastOf(head, version), null]
@@ -105,20 +104,20 @@ const pastVersions = (store, head) => Array.from({ length: 80 }, (_, version) =>
   return doc && !doc.deleted
 })
 
-/** Somebody who writes: how many documents each time he gets his turn is told by the list, over and over. */
+/** A writer. `turns` gives the number of documents that it writes in each turn, over and over. */
 function writer (jobs, turns) {
   let version = 0
   let turn = 0
-  const todo = jobs[Symbol.iterator]()
-  let doing
+  const pendingJobs = jobs[Symbol.iterator]()
+  let runningJob
   const step = store => {
     for (;;) {
-      const { done, value } = doing?.next() ?? { done: true }
+      const { done, value } = runningJob?.next() ?? { done: true }
       if (!done) return store.write(...value)
-      const job = todo.next()
+      const job = pendingJobs.next()
       if (job.done) return
       const [name, tile] = job.value
-      doing = works[name](store, headId(tile), () => version++)
+      runningJob = works[name](store, headId(tile), () => version++)
     }
   }
   return store => { for (let count = turns[turn++ % turns.length]; count > 0; count--) step(store) }
@@ -131,9 +130,9 @@ const settings = fc.record(
   { jobs, turns, shards: fc.integer({ min: 1, max: 3 }), page: fc.integer({ min: 1, max: 6 }), early: fc.nat(20) }
 )
 
-/** The documents as a restore would have them. */
-async function read ({ jobs: list, turns: when, shards, page, early }, quiet) {
-  const write = writer(list, when)
+/** Reads a backup while a writer works. `docs` are the documents that a restore would write. */
+async function read ({ jobs: jobList, turns: turnList, shards, page, early }, quiet) {
+  const write = writer(jobList, turnList)
   const store = new Shards(shards, () => write(store))
   for (let turn = 0; turn < early; turn++) write(store)
   const snapshot = new SnapshotReader(store,
@@ -145,69 +144,72 @@ async function read ({ jobs: list, turns: when, shards, page, early }, quiet) {
   return { store, docs, end }
 }
 
-const ofTile = (outline, tile) => outline.split('\n').filter(line => headOf(line.split(' ')[0]) === headId(tile))
+const linesOf = (outline, tile) => outline.split('\n').filter(line => headOf(line.split(' ')[0]) === headId(tile))
   .join('\n')
 
 describe('the moment of a backup', function () {
   this.timeout(600000)
 
   it('is one moment of the store: no document is newer or ' +
-    'older than the others', () => fc.assert(fc.asyncProperty(settings, async given => {
-    const { store, docs, end } = await read(given, backupDefaults.quiet)
+    'older than the others', () => fc.assert(fc.asyncProperty(settings, async setting => {
+    const { store, docs, end } = await read(setting, backupDefaults.quiet)
     assert.equal(end.moment, 'store')
     assert.ok(store.history.includes(outlineOf(docs.values())))
   }), { numRuns: RUNS }))
 
   it('is one moment of each tile where the store ' +
-    'keeps changing', () => fc.assert(fc.asyncProperty(settings, async given => {
-    const { store, docs, end } = await read(given, 0)
+    'keeps changing', () => fc.assert(fc.asyncProperty(settings, async setting => {
+    const { store, docs, end } = await read(setting, 0)
     assert.equal(end.moment, 'tile')
     for (const tile of Array(TILES).keys()) {
-      const own = outlineOf([...docs.values()].filter(({ id }) => headOf(id) === headId(tile)))
-      assert.ok(store.history.some(outline => ofTile(outline, tile) === own), `tile ${tile}: ${own}`)
+      const tileOutline = outlineOf([...docs.values()].filter(({ id }) => headOf(id) === headId(tile)))
+      assert.ok(store.history.some(outline => linesOf(outline, tile) === tileOutline), `tile ${tile}: ${tileOutline}`)
     }
   }), { numRuns: RUNS }))
 
   it('of a quiet store takes one more request', async () => {
-    let looks = 0
+    let requestCount = 0
     const store = new Shards(2, () => {})
     for (let version = 0; version < 10; version++) store.write(`osm:9:${version}:0`, version)
-    const peer = { changes: options => { looks++; return store.changes(options) } }
+    const peer = { changes: options => { requestCount++; return store.changes(options) } }
     const snapshot = new SnapshotReader(peer,
       { since: 0, limits: { ...backupDefaults, page: 20 }, signal: new AbortController().signal })
     await snapshot.readExisting(async () => {})
     assert.equal((await snapshot.readChanges(async () => {})).moment, 'store')
-    assert.equal(looks, 2)
+    assert.equal(requestCount, 2)
   })
 })
 
 const ROUNDS = process.env.TILECOUCH_LONG ? 30 : 2
-const SIDE = 7 // of the square of tiles that is loaded edition by edition
-const NUMBERED = 5 // tiles of the other layer, one version after the other
+const SIDE = 7 // side of the square of tiles that is loaded edition by edition
+const NUMBERED = 5 // tiles of the other layer, which get one version after the other
 
-/** Two that write until they are stopped: one version at a time, numbered; and editions in batches. */
+/**
+ * Starts two writers that write until they are stopped: one writes single, numbered versions, the other editions in
+ * batches.
+ */
 function startWriters (store) {
   let isOver = false
   const done = { writes: 0, editions: 0 }
-  const one = async () => {
-    for (let n = 1; !isOver; n++) {
-      const bytes = png(n % 300)
-      await store.write([{ layer: 'numbered', z: 8, x: n % NUMBERED, y: 0, time: addSeconds(T1, n), bytes }])
-      done.writes = n
+  const writeNumbered = async () => {
+    for (let number = 1; !isOver; number++) {
+      const bytes = png(number % 300)
+      await store.write([{ layer: 'numbered', z: 8, x: number % NUMBERED, y: 0, time: addSeconds(T1, number), bytes }])
+      done.writes = number
     }
   }
-  const many = async () => {
-    for (let n = 1; !isOver; n++) {
-      const seed = (x, y) => (x + y + n) % 3 ? (x * SIDE + y + n * 7) % 300 : undefined
-      await store.write(square({ layer: 'osm', time: addSeconds(T1, n), side: SIDE, seed }))
-      done.editions = n
+  const writeEditions = async () => {
+    for (let number = 1; !isOver; number++) {
+      const seed = (x, y) => (x + y + number) % 3 ? (x * SIDE + y + number * 7) % 300 : undefined
+      await store.write(square({ layer: 'osm', time: addSeconds(T1, number), side: SIDE, seed }))
+      done.editions = number
     }
   }
-  const running = Promise.all([one(), many()])
+  const running = Promise.all([writeNumbered(), writeEditions()])
   return { done, stop: () => { isOver = true; return running } }
 }
 
-/** What a restore would make of a file. */
+/** Reads the documents that a restore of a file would write, and its trailer. */
 async function contentsOf (file) {
   const docs = new Map()
   let trailer
@@ -220,7 +222,7 @@ async function contentsOf (file) {
 
 const numberOf = time => (Date.parse(time) - Date.parse(T1)) / 1000
 /**
- * The numbers of the versions of each numbered tile; the copy of a head that is about to be overwritten is the same
+ * The numbers of the versions of each numbered tile. A copy of the head that is about to be overwritten has the same
  * number.
  */
 function numbersOf (docs) {
@@ -246,19 +248,19 @@ onEachStore('a backup of a store that is written to', backend => {
         let before = 0
         for (let round = 0; round < ROUNDS; round++) {
           const file = path.join(folder.dir, `${round}.tcb`)
-          const from = writers.done.writes
+          const first = writers.done.writes
           const summary =
             await backup(store, file, { base: round ? path.join(folder.dir, `${round - 1}.tcb`) : undefined })
-          const to = writers.done.writes
+          const last = writers.done.writes
           assert.equal(summary.moment, 'store')
           const { docs } = await contentsOf(file)
           if (!round) {
             const numbers = numbersOf(docs).flatMap(tile => [...tile.numbers]).sort((a, b) => a - b)
             assert.deepEqual(numbers, numbers.map((_, index) => index + 1), 'none without those before it')
-            assert.ok(numbers.length >= from && numbers.length <= to + 1, `${from} <= ${numbers.length} <= ${to}`)
+            assert.ok(numbers.length >= first && numbers.length <= last + 1, `${first} <= ${numbers.length} <= ${last}`)
           }
-          assert.ok(to > before, 'it was written to meanwhile')
-          before = to
+          assert.ok(last > before, 'it was written to meanwhile')
+          before = last
         }
         await writers.stop()
         const files = Array.from({ length: ROUNDS }, (_, round) => path.join(folder.dir, `${round}.tcb`))
@@ -290,13 +292,13 @@ onEachStore('a backup of a store that is written to', backend => {
     for (const { heads, numbers } of numbersOf(docs)) {
       assert.equal(heads, 1)
       const sorted = [...numbers].sort((a, b) => a - b)
-      const [least] = sorted
-      assert.deepEqual(sorted, sorted.map((_, index) => least + index * NUMBERED), 'no version is missing')
+      const [lowest] = sorted
+      assert.deepEqual(sorted, sorted.map((_, index) => lowest + index * NUMBERED), 'no version is missing')
     }
     assert.equal((await backup(store, second, { base: first })).moment, 'store')
-    const whole = await backup(store, path.join(folder.dir, 'whole.tcb'))
+    const wholeBackup = await backup(store, path.join(folder.dir, 'whole.tcb'))
     const chained = await restore([second, first], await backend.database(), { dryRun: true })
-    assert.deepEqual([chained.revisions, chained.tiles], [whole.documents, whole.tiles])
+    assert.deepEqual([chained.revisions, chained.tiles], [wholeBackup.documents, wholeBackup.tiles])
   })
 }, { timeout: 600000 })
 
@@ -305,35 +307,35 @@ const UNSETTLED = new Set(['head-too-old', 'no-head', 'version-twice'])
 onEachStore('a backup between two requests', backend => {
   const folder = useFolder()
 
-  /** Does something, with a backup after each request to write; answers what is wrong with each restored store. */
+  /** Runs work with a backup after each request that writes. Returns the faults of all restored stores. */
   async function backups (work) {
     const url = await backend.database()
-    const settled = await storeOf(url, HISTORY)
+    const sourceStore = await storeOf(url, HISTORY)
     const store = await Store.open(url)
-    const ask = store.couch.request.bind(store.couch)
+    const originalRequest = store.couch.request.bind(store.couch)
     const files = []
-    store.couch.request = async asked => {
-      const answer = await ask(asked)
-      if (/^_bulk_docs/.test(asked.path ?? '')) {
+    store.couch.request = async options => {
+      const answer = await originalRequest(options)
+      if (/^_bulk_docs/.test(options.path ?? '')) {
         const file = path.join(folder.dir, `${files.length}.tcb`)
-        await backup(settled, file)
+        await backup(sourceStore, file)
         files.push(file)
       }
       return answer
     }
     await work(store)
     assert.ok(files.length > 1, `${files.length} requests to write`)
-    const wrong = []
-    for (const [at, file] of files.entries()) {
+    const faults = []
+    for (const [index, file] of files.entries()) {
       const to = await backend.database()
       await restore([file], to, { rights: 'give' })
       await check(await Store.open(to), { decode: false, onFinding: ({ code, where }) => {
-        if (UNSETTLED.has(code)) wrong.push(`after request ${at + 1} of ${files.length}: ${code} ${where}`)
+        if (UNSETTLED.has(code)) faults.push(`after request ${index + 1} of ${files.length}: ${code} ${where}`)
       } })
       await request(to, { method: 'DELETE' })
     }
-    await settled.destroy()
-    return wrong
+    await sourceStore.destroy()
+    return faults
   }
 
   it('of a removal is restored to a store without unsettled tiles', async () => {
@@ -341,26 +343,26 @@ onEachStore('a backup between two requests', backend => {
   })
 
   it('of a removal during an older load is restored to a store without unsettled tiles', async () => {
-    const wrong = await backups(async store => {
-      const ask = store.couch.request
-      let met = false
-      store.couch.request = async asked => {
-        // the load has looked at the heads before they fall back, and writes what it decided after that
-        const answer = await ask(asked)
-        const falls = asked.path === '_bulk_docs' && /"current":true/.test(asked.body.toString())
-        if (falls && !met) {
-          met = true
+    const faults = await backups(async store => {
+      const originalRequest = store.couch.request
+      let hasMet = false
+      store.couch.request = async options => {
+        // The load has read the heads before they fall back. It writes its decision afterwards.
+        const answer = await originalRequest(options)
+        const isFallBack = options.path === '_bulk_docs' && /"current":true/.test(options.body.toString())
+        if (isFallBack && !hasMet) {
+          hasMet = true
           const doc = {
             _id: `osm:${Z}:1:3@${T(2021)}`, type: 'tile', layer: 'osm', z: Z, x: 1, y: 3, current: false, time: T(2021),
             stored: T(2021), _attachments: { tile: { content_type: 'image/png', data: png(40).toString('base64') } }
           }
-          await ask({ method: 'POST', path: '_bulk_docs', body: { docs: [doc] } })
+          await originalRequest({ method: 'POST', path: '_bulk_docs', body: { docs: [doc] } })
         }
         return answer
       }
       await removeTiles(store, 'osm', { since: '2022', until: '2022' })
     })
-    assert.deepEqual(wrong, [])
+    assert.deepEqual(faults, [])
   })
 
   it('of a load is restored to a store without unsettled tiles', async () => {

@@ -1,5 +1,5 @@
-// The figures need a quiet machine; that all contenders do the same, that a wrong answer makes no figure, and that
-// figures come from what was measured, does not.
+// Figures need a quiet machine. These tests check the rest: all contenders do the same, a wrong answer gives no figure,
+// and the figures follow from the measurements.
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -20,7 +20,7 @@ import { skip } from '../support/tools.js'
 import { openDocuments } from '../../bench/diskcache/clients/documents.js'
 
 const worker = name => path.join(import.meta.dirname, '../../bench/diskcache', name)
-const all = { warmup: 0, limit: 1e6, alone: true }
+const base = { warmup: 0, limit: 1e6, alone: true }
 
 describe('the benchmark of caches', () => {
   const folder = useFolder()
@@ -67,37 +67,37 @@ describe('the benchmark of caches', () => {
 
     for (const [name, open] of [['memory', openMemory], ['files', () => openFiles({ dir: folder.dir })]]) {
       it(`on ${name}: reads return the last written value, and miss only after a delete`, async () => {
-        const { outcome, timings } = await work(filled(open()), operations, { ...all, preset })
+        const { outcome, timings } = await work(filled(open()), operations, { ...base, preset })
         assert.deepEqual({ ...outcome, ms: 0, samples: [] },
           { done: 3000, ms: 0, behind: 0, longest: 0, errors: {}, samples: [] })
-        const held = new Set(keys.keys())
+        const storedKeys = new Set(keys.keys())
         const codes = operations.map(({ action, key }) => {
-          const missed = action !== 'set' && !held.has(key)
-          if (action === 'set') held.add(key)
-          if (action === 'delete') held.delete(key)
+          const missed = action !== 'set' && !storedKeys.has(key)
+          if (action === 'set') storedKeys.add(key)
+          if (action === 'delete') storedKeys.delete(key)
           return codeOf(action, missed)
         })
-        assert.deepEqual([...timings].filter((_, at) => at % 2 === 0), codes)
+        assert.deepEqual([...timings].filter((_, index) => index % 2 === 0), codes)
         assert.ok(codes.includes(codeOf('get', true)) && [...timings].every(time => time >= 0))
       })
     }
 
     it('and counts outdated answers and their age when no other process writes', async () => {
-      const old = openMemory()
-      const client = { ...filled(openMemory()), get: key => old.get(key) }
-      filled(old)
-      const { outcome } = await work(client, operations, { ...all, preset })
+      const outdated = openMemory()
+      const client = { ...filled(openMemory()), get: key => outdated.get(key) }
+      filled(outdated)
+      const { outcome } = await work(client, operations, { ...base, preset })
       assert.ok(outcome.behind > 500 && outcome.longest > 0)
       assert.ok(outcome.samples.length >= 500, 'each of them can be compared with what was ever written')
-      assert.equal((await work(client, operations, { ...all, alone: false, preset })).outcome.behind, 0)
+      assert.equal((await work(client, operations, { ...base, alone: false, preset })).outcome.behind, 0)
     })
 
     it('and counts failed operations as misses, by error message; files leave no temporary file', async () => {
       const broken = async () => { throw new Error('no more room\nat all') }
-      const { outcome, timings } = await work({ ...filled(openMemory()), set: broken }, operations, { ...all, preset })
+      const { outcome, timings } = await work({ ...filled(openMemory()), set: broken }, operations, { ...base, preset })
       const sets = operations.filter(({ action }) => action === 'set').length
       assert.deepEqual(outcome.errors, { 'no more room': sets })
-      assert.equal([...timings].filter((code, at) => at % 2 === 0 && code === codeOf('set', true)).length, sets)
+      assert.equal([...timings].filter((code, index) => index % 2 === 0 && code === codeOf('set', true)).length, sets)
       assert.equal(outcome.behind, 0)
       const files = openFiles({ dir: folder.dir })
       for (const { key, value } of preset) files.set(keys[key], value)
@@ -105,7 +105,7 @@ describe('the benchmark of caches', () => {
     })
 
     it('and excludes the warm-up, and stops at the time limit', async () => {
-      const { outcome, timings } = await work(filled(openMemory()), operations, { ...all, preset, warmup: 1000 })
+      const { outcome, timings } = await work(filled(openMemory()), operations, { ...base, preset, warmup: 1000 })
       assert.equal(outcome.done, 3000)
       assert.equal(timings.length, 2 * 2000)
       const slow = { ...openMemory(), get: () => new Promise(resolve => { setTimeout(resolve, 5, null) }) }
@@ -131,68 +131,68 @@ describe('the benchmark of caches', () => {
     }).timeout(30_000)
 
     it('through DiskCache with the same results as in memory', async function () {
-      const found = await findDiskCache()
-      if (!found) return skip(this, 'DISKCACHE_PYTHON names no Python that has diskcache')
+      const diskcache = await findDiskCache()
+      if (!diskcache) return skip(this, 'DISKCACHE_PYTHON names no Python that has diskcache')
       const { preset: before, files: [file], known } = await writeOperations(folder.dir, { processes: 1, count: 1000 })
-      const own = { cache: 'Cache', options: {}, dir: path.join(folder.dir, 'cache'), keys }
+      const cacheOptions = { cache: 'Cache', options: {}, dir: path.join(folder.dir, 'cache'), keys }
       const task = {
-        kind: 'diskcache', where: own, operations: file, preset: before,
-        ...all, timings: path.join(folder.dir, 'timings')
+        kind: 'diskcache', where: cacheOptions, operations: file, preset: before,
+        ...base, timings: path.join(folder.dir, 'timings')
       }
       const [{ samples, timings, ...outcome }] =
-        await runWorkers([found.python, [worker('worker.py')]], [task], { signal: new AbortController().signal })
+        await runWorkers([diskcache.python, [worker('worker.py')]], [task], { signal: new AbortController().signal })
       assert.deepEqual({ ...outcome, ms: 0 }, { done: 1000, ms: 0, behind: 0, longest: 0, errors: {} })
-      const ours = await work(filled(openMemory()), decoded(await readFile(file)), { ...all, preset })
-      assert.deepEqual(samples, ours.outcome.samples)
-      const codes = list => [...list].filter((_, at) => at % 2 === 0)
-      assert.deepEqual(codes(timings), codes(ours.timings))
+      const reference = await work(filled(openMemory()), decoded(await readFile(file)), { ...base, preset })
+      assert.deepEqual(samples, reference.outcome.samples)
+      const codes = list => [...list].filter((_, index) => index % 2 === 0)
+      assert.deepEqual(codes(timings), codes(reference.timings))
       checkSamples('DiskCache', samples, known)
     }).timeout(30_000)
 
     it('and reports why a process ended or was stopped', async () => {
-      const task = { kind: 'nothing', where: {}, operations: 'x', ...all, timings: 'x' }
-      const live = new AbortController().signal
+      const task = { kind: 'nothing', where: {}, operations: 'x', ...base, timings: 'x' }
+      const signal = new AbortController().signal
       await assert.rejects(runWorkers([process.execPath, ['-e', 'console.error("out of luck"); process.exit(3)']],
-        [task], { signal: live }), /ended: out of luck/)
-      await assert.rejects(runWorkers(['/nowhere/at-all', []], [task], { signal: live }), /ENOENT/)
-      const stop = new AbortController()
-      const waiting =
-        runWorkers([process.execPath, ['-e', 'setInterval(() => {}, 1000)']], [task], { signal: stop.signal })
-      stop.abort(new Error('interrupted'))
-      await assert.rejects(waiting, /interrupted/)
+        [task], { signal: signal }), /ended: out of luck/)
+      await assert.rejects(runWorkers(['/nowhere/at-all', []], [task], { signal: signal }), /ENOENT/)
+      const controller = new AbortController()
+      const pending =
+        runWorkers([process.execPath, ['-e', 'setInterval(() => {}, 1000)']], [task], { signal: controller.signal })
+      controller.abort(new Error('interrupted'))
+      await assert.rejects(pending, /interrupted/)
     }).timeout(30_000)
   })
 })
 
-/** As CouchDB answers for documents with one attachment; `meddle` is somebody who writes between two requests. */
+/** A server that answers as CouchDB does for documents with one attachment. `meddle` writes between two requests. */
 async function startDatabase () {
   const docs = new Map()
-  const seen = []
-  const own = { docs, seen, meddle: undefined }
+  const requests = []
+  const state = { docs, seen: requests, meddle: undefined }
   const { port, close } = await startServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://x')
     const [, , key] = pathname.split('/').map(decodeURIComponent)
     const parts = []
     for await (const part of request) parts.push(part)
     const doc = docs.get(key)
-    seen.push({ method: request.method, authorization: request.headers.authorization })
+    requests.push({ method: request.method, authorization: request.headers.authorization })
     const end = (status, body, headers = {}) => { response.writeHead(status, headers).end(body) }
     if (request.method === 'GET') return doc ? end(200, doc.bytes) : end(404, '{}')
     if (request.method === 'HEAD') {
       if (doc) end(200, '', { etag: `"${doc.rev}"` })
       else end(404, '')
-      own.meddle?.()
+      state.meddle?.()
       return
     }
     if ((searchParams.get('rev') ?? undefined) !== doc?.rev) return end(409, '{"error":"conflict"}')
     if (request.method === 'DELETE') docs.delete(key)
-    else docs.set(key, { rev: `${seen.length}-a`, bytes: Buffer.concat(parts) })
+    else docs.set(key, { rev: `${requests.length}-a`, bytes: Buffer.concat(parts) })
     end(201, '{}')
   })
-  return Object.assign(own, { db: `http://me:secret@127.0.0.1:${port}/tiles`, close })
+  return Object.assign(state, { db: `http://me:secret@127.0.0.1:${port}/tiles`, close })
 }
 
-// written at the revision that stands, and again where somebody else was quicker
+// Each write needs the current revision, and is repeated if another write came first.
 describe('plain documents in the benchmark of caches', () => {
   let database, client
   const methods = () => database.seen.splice(0).map(({ method }) => method)
@@ -207,12 +207,12 @@ describe('plain documents in the benchmark of caches', () => {
   })
 
   it('are read, overwritten and deleted', async () => {
-    const [key, one, two] = ['bench:14:5000:5000', Buffer.from('one'), Buffer.from('two')]
+    const [key, first, second] = ['bench:14:5000:5000', Buffer.from('one'), Buffer.from('two')]
     assert.equal(await client.get(key), null)
     assert.equal(await client.delete(key), false)
-    assert.equal(await client.set(key, one), true)
-    assert.equal(await client.set(key, two), true)
-    assert.deepEqual(await client.get(key), two)
+    assert.equal(await client.set(key, first), true)
+    assert.equal(await client.set(key, second), true)
+    assert.deepEqual(await client.get(key), second)
     assert.equal(await client.delete(key), true)
     assert.equal(await client.get(key), null)
     assert.ok(database.seen.every(({ method, authorization }) => method === 'PUT' || method === 'DELETE'
@@ -221,14 +221,14 @@ describe('plain documents in the benchmark of caches', () => {
   })
 
   it('are written again after conflicts, until there are too many', async () => {
-    let times = 2
+    let conflictsLeft = 2
     database.meddle = () => {
-      if (times-- > 0) database.docs.set('a', { rev: `9-${times}`, bytes: Buffer.from('theirs') })
+      if (conflictsLeft-- > 0) database.docs.set('a', { rev: `9-${conflictsLeft}`, bytes: Buffer.from('theirs') })
     }
     assert.equal(await client.set('a', Buffer.from('mine')), true)
     assert.deepEqual(methods(), ['HEAD', 'PUT', 'HEAD', 'PUT', 'HEAD', 'PUT'])
     assert.equal(`${await client.get('a')}`, 'mine')
-    times = Infinity
+    conflictsLeft = Infinity
     let number = 0
     database.meddle = () => { database.docs.set('a', { rev: `9-${number++}`, bytes: Buffer.from('theirs') }) }
     await assert.rejects(client.set('a', Buffer.from('mine')), /change: 409 .*conflict/)

@@ -1,3 +1,4 @@
+// The pages of the benchmarks agree with the results, and results are written as compact JSON.
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { budgetRows } from '../../bench/budgets.js'
@@ -8,15 +9,15 @@ const docs = new URL('../../docs/', import.meta.url)
 
 describe('the pages of the benchmarks', () => {
   it('agree with the results, and so do the plots (npm run docs writes them)', async () => {
-    const made = await makePages()
-    for (const [name, content] of Object.entries(made)) {
+    const contents = await makePages()
+    for (const [name, content] of Object.entries(contents)) {
       assert.ok(await readFile(new URL(name, docs), 'utf8') === content, `${name}: not as npm run docs writes it`)
     }
     const plots = (await readdir(new URL('images/bench', docs))).map(name => `images/bench/${name}`)
-    assert.deepEqual(plots.filter(name => !Object.hasOwn(made, name)), [])
-    const shown = Object.values(made)
+    assert.deepEqual(plots.filter(name => !Object.hasOwn(contents, name)), [])
+    const plotsOfPages = Object.values(contents)
       .flatMap(text => [...text.matchAll(/images\/bench\/[\w-]+\.svg/g)].map(([name]) => name))
-    assert.deepEqual(shown.filter(name => !Object.hasOwn(made, name)), [])
+    assert.deepEqual(plotsOfPages.filter(name => !Object.hasOwn(contents, name)), [])
   })
 
   it('have a measured figure for every budget of the design', async () => {

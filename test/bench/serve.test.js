@@ -1,4 +1,5 @@
-// The figures need a quiet machine; that a wrong answer makes no figure, and that figures are judged as said, does not.
+// Figures need a quiet machine. These tests check the rest: a wrong answer gives no figure, and figures are judged as
+// documented.
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -18,22 +19,22 @@ import { filesConf, mainConf, proxyCacheConf, readProxyCacheConf } from '../../b
 import { openSource, parsePeriod } from '../../loader/index.js'
 
 const LENGTH = 10_000
-const none = { connect: 0, read: 0, write: 0, timeout: 0, status: 0 }
+const noErrors = { connect: 0, read: 0, write: 0, timeout: 0, status: 0 }
 const sample =
-  { requests: 1000, bytes: 1000 * (LENGTH + 300), seconds: 1, ms: { p50: 1, p90: 2, p99: 3, max: 4 }, errors: none }
+  { requests: 1000, bytes: 1000 * (LENGTH + 300), seconds: 1, ms: { p50: 1, p90: 2, p99: 3, max: 4 }, errors: noErrors }
 
-/** /N is a body of so many bytes with an ETag; /N/wrong is a 500. */
+/** /N answers with LENGTH bytes and an ETag, /N/wrong with 500. */
 async function startBodies () {
-  const seen = []
+  const requests = []
   const { url, close } = await startServer((request, response) => {
-    const [, number, wrong] = (request.url ?? '').split('/')
+    const [, number, isWrong] = (request.url ?? '').split('/')
     const etag = `"${number}"`
-    seen.push({ url: request.url, etag: request.headers['if-none-match'], port: request.socket.remotePort })
-    if (wrong) response.writeHead(500).end('broken')
+    requests.push({ url: request.url, etag: request.headers['if-none-match'], port: request.socket.remotePort })
+    if (isWrong) response.writeHead(500).end('broken')
     else if (request.headers['if-none-match'] === etag) response.writeHead(304, { 'x-tilecouch-cache': 'hit' }).end()
     else response.writeHead(200, { etag, 'x-tilecouch-cache': 'hit' }).end(Buffer.alloc(LENGTH, number))
   })
-  return { url, seen, close }
+  return { url, seen: requests, close }
 }
 
 describe('the benchmark of servers', () => {
@@ -49,8 +50,8 @@ describe('the benchmark of servers', () => {
 
     it('a request failed, or answers are too short, too long, missing, or tiles, unless the end cut them off', () => {
       checkSample('x', sample, expected)
-      for (const kind of Object.keys(none)) {
-        assert.throws(() => checkSample('x', { ...sample, errors: { ...none, [kind]: 1 } }, expected),
+      for (const kind of Object.keys(noErrors)) {
+        assert.throws(() => checkSample('x', { ...sample, errors: { ...noErrors, [kind]: 1 } }, expected),
           new RegExp(`x: of 1000 requests 1 ${kind} errors`))
       }
       assert.throws(() => checkSample('x', { ...sample, bytes: 1000 * 300 }, expected), /300 bytes an answer/)
@@ -63,29 +64,29 @@ describe('the benchmark of servers', () => {
     })
 
     it('a byte, a status or a header of a compared answer is wrong', async () => {
-      const asked = {
+      const expectedAnswers = {
         url: server.url, requests: [{ path: '/1' }, { path: '/2' }],
         bodies: [Buffer.alloc(LENGTH, '1'), Buffer.alloc(LENGTH, '2')], status: 200
       }
-      await checkAnswers('x', { ...asked, header: ['x-tilecouch-cache', 'hit'] })
-      await assert.rejects(checkAnswers('x', { ...asked, bodies: [...asked.bodies].reverse() }),
+      await checkAnswers('x', { ...expectedAnswers, header: ['x-tilecouch-cache', 'hit'] })
+      await assert.rejects(checkAnswers('x', { ...expectedAnswers, bodies: [...expectedAnswers.bodies].reverse() }),
         /x: \/1: 10000 bytes that are not the 10000 of the source/)
-      await assert.rejects(checkAnswers('x', { ...asked, status: 304 }), /200 instead of 304/)
-      await assert.rejects(checkAnswers('x', { ...asked, requests: [{ path: '/1/wrong' }] }),
+      await assert.rejects(checkAnswers('x', { ...expectedAnswers, status: 304 }), /200 instead of 304/)
+      await assert.rejects(checkAnswers('x', { ...expectedAnswers, requests: [{ path: '/1/wrong' }] }),
         /500 instead of 200: broken/)
-      await assert.rejects(checkAnswers('x', { ...asked, header: ['x-tilecouch-cache', 'miss'] }),
+      await assert.rejects(checkAnswers('x', { ...expectedAnswers, header: ['x-tilecouch-cache', 'miss'] }),
         error => error.header && /hit instead of miss/.test(error.message))
-      const known = await etagsOf(server.url, ['/1', '/2'])
-      assert.deepEqual(known, [{ path: '/1', etag: '"1"' }, { path: '/2', etag: '"2"' }])
-      await checkAnswers('x', { ...asked, requests: known, status: 304 })
+      const requests = await etagsOf(server.url, ['/1', '/2'])
+      assert.deepEqual(requests, [{ path: '/1', etag: '"1"' }, { path: '/2', etag: '"2"' }])
+      await checkAnswers('x', { ...expectedAnswers, requests: requests, status: 304 })
       await assert.rejects(etagsOf(server.url, ['/1/wrong']), /500/)
     })
   })
 
   describe('asks through wrk', () => {
     it('and parses its result', () => {
-      const words = 'Running 1s test @ http://127.0.0.1/\n  1 threads\n\nRESULT {"requests":5,"bytes":10}\n'
-      assert.deepEqual(parseResult(words), { requests: 5, bytes: 10 })
+      const output = 'Running 1s test @ http://127.0.0.1/\n  1 threads\n\nRESULT {"requests":5,"bytes":10}\n'
+      assert.deepEqual(parseResult(output), { requests: 5, bytes: 10 })
       assert.throws(() => parseResult('unable to connect to 127.0.0.1:1 Connection refused\n'),
         /no result:\nunable to connect/)
     })
@@ -95,13 +96,13 @@ describe('the benchmark of servers', () => {
       if (!wrk) return skip(this, 'wrk is not installed')
       const list = path.join(folder.dir, 'list')
       await writeList(list, [{ path: '/1' }, { path: '/2', etag: '"2"' }, { path: '/3' }])
-      const one = await runWrk(wrk, { url: server.url, list, start: 1, connections: 1, seconds: 1 })
-      // wrk throws its first request away: it looks whether it is one
+      const run = await runWrk(wrk, { url: server.url, list, start: 1, connections: 1, seconds: 1 })
+      // wrk discards its first request, which only tests the connection
       assert.deepEqual(server.seen.slice(0, 4).map(({ url, etag }) => [url, etag]),
         [['/3', undefined], ['/1', undefined], ['/2', '"2"'], ['/3', undefined]])
-      assert.ok(one.requests > 10 && one.ms.p50 <= one.ms.p90 && one.ms.p90 <= one.ms.p99 && one.ms.p99 <= one.ms.max,
-        JSON.stringify(one))
-      checkSample('two of three', { ...one, bytes: one.bytes * 3 / 2 }, { connections: 1, length: LENGTH })
+      assert.ok(run.requests > 10 && run.ms.p50 <= run.ms.p90 && run.ms.p90 <= run.ms.p99 && run.ms.p99 <= run.ms.max,
+        JSON.stringify(run))
+      checkSample('two of three', { ...run, bytes: run.bytes * 3 / 2 }, { connections: 1, length: LENGTH })
       server.seen.length = 0
       await writeList(list, [{ path: '/1' }, { path: '/1/wrong' }])
       const bad = await runWrk(wrk, { url: server.url, list, connections: 4, seconds: 1 })
@@ -114,13 +115,13 @@ describe('the benchmark of servers', () => {
   describe('has as its reference one Node client', () => {
     for (const client of Object.keys(CLIENTS)) {
       it(`that requests by ${client} over the given connections, and fails at a wrong answer`, async () => {
-        const asked = { url: server.url, paths: ['/1', '/2'], length: LENGTH, connections: 3, seconds: 0.1 }
-        const result = await runNodeClient(client, asked)
+        const options = { url: server.url, paths: ['/1', '/2'], length: LENGTH, connections: 3, seconds: 0.1 }
+        const result = await runNodeClient(client, options)
         assert.equal(result.requests, server.seen.length)
         assert.equal(result.bytes, result.requests * LENGTH)
         assert.equal(new Set(server.seen.map(({ port }) => port)).size, 3)
-        await assert.rejects(runNodeClient(client, { ...asked, paths: ['/1', '/1/wrong'] }), /500/)
-        await assert.rejects(runNodeClient(client, { ...asked, length: 9 }), /200 with 10000 bytes/)
+        await assert.rejects(runNodeClient(client, { ...options, paths: ['/1', '/1/wrong'] }), /500/)
+        await assert.rejects(runNodeClient(client, { ...options, length: 9 }), /200 with 10000 bytes/)
       })
     }
 
@@ -144,11 +145,11 @@ describe('the benchmark of servers', () => {
       const port = await freePort()
       const code = 'setTimeout(() => require("node:http").createServer((_, response) => ' +
         'response.end()).listen(+process.env.PORT, "127.0.0.1"), 200)'
-      const running = await startProgram('a server', process.execPath,
+      const program = await startProgram('a server', process.execPath,
         ['-e', code], { ready: `http://127.0.0.1:${port}/`, env: { PORT: `${port}` } })
       assert.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 200)
-      await running.close()
-      assert.throws(() => process.kill(running.pid, 0), { code: 'ESRCH' })
+      await program.close()
+      assert.throws(() => process.kill(program.pid, 0), { code: 'ESRCH' })
     })
 
     it('and reports why one did not start, with its output', async () => {
@@ -183,19 +184,19 @@ describe('the tiles of the benchmark of servers', () => {
     writeMbtiles(path.join(folder.dir, 'tiles.mbtiles'), places)
     for (const name of [path.join('files', LAYER), 'tiles.mbtiles']) {
       const source = await openSource(path.join(folder.dir, name))
-      const found = []
-      for await (const { z, x, y, read } of source.tiles()) found.push({ z, x, y, bytes: Buffer.from(await read()) })
+      const tiles = []
+      for await (const { z, x, y, read } of source.tiles()) tiles.push({ z, x, y, bytes: Buffer.from(await read()) })
       await source.close()
       const expected = [...versions(places, NEW)].map(({ z, x, y, bytes }) => ({ z, x, y, bytes }))
-      const sorted = list => list.toSorted((a, b) => a.x - b.x || a.y - b.y)
-      assert.deepEqual(sorted(found), sorted(expected), name)
+      const sortTiles = list => list.toSorted((a, b) => a.x - b.x || a.y - b.y)
+      assert.deepEqual(sortTiles(tiles), sortTiles(expected), name)
     }
   })
 
   it('are requested as often as their rank in a Zipf distribution says', () => {
-    const draw = zipf(placesOf(100), 1)
+    const drawPlace = zipf(placesOf(100), 1)
     const counts = new Array(100).fill(0)
-    for (let time = 0; time < 50_000; time++) counts[draw().index]++
+    for (let time = 0; time < 50_000; time++) counts[drawPlace().index]++
     const first = 50_000 / Array.from({ length: 100 }, (_, rank) => 1 / (rank + 1)).reduce((sum, share) => sum + share)
     for (const rank of [1, 2, 5, 20]) {
       assert.ok(Math.abs(counts[rank - 1] / (first / rank) - 1) < 0.15, `rank ${rank}: ${counts[rank - 1]}`)

@@ -1,5 +1,5 @@
-// The figures need a quiet machine; that everybody is given and writes the same, that what is wrong, missing or refused
-// makes no figure, and that tables say what was measured, does not.
+// Figures need a quiet machine. These tests check the rest: all contenders get and write the same, wrong, missing or
+// refused answers give no figure, and tables show the measured values.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { compareIds, inspectTile, parseTileId, tileRanges } from '../../core/index.js'
@@ -22,7 +22,7 @@ import { bboxOf, columnsOf } from '../../bench/history/viewport.js'
 import { useFolder } from '../support/folder.js'
 import { skip } from '../support/tools.js'
 
-/** A database on a Map, with what a server may do wrong. */
+/** A database on a Map. `refuse` and `forget` simulate faults of a server. */
 function mapCouch ({ refuse = () => false, forget = 0 } = {}) {
   const stored = new Map()
   const requests = []
@@ -44,16 +44,16 @@ function mapCouch ({ refuse = () => false, forget = 0 } = {}) {
   }
 }
 
-const numbered = count => documentsOf(index => ({ number: index }), IDS[DIGITS](count))
+const docsOf = count => documentsOf(index => ({ number: index }), IDS[DIGITS](count))
 
 describe('the benchmark of bulk loading', () => {
   describe('makes ids', () => {
     it('of every kind: as many as requested, without duplicates, the same in each run, in their order', () => {
       for (const [name, ids] of Object.entries(IDS)) {
-        const made = [...ids(300)]
-        assert.equal(made.length, 300, name)
-        assert.deepEqual([...ids(300)], made, name)
-        assert.equal(new Set(made).size, name === SERVER ? 1 : 300, name)
+        const idList = [...ids(300)]
+        assert.equal(idList.length, 300, name)
+        assert.deepEqual([...ids(300)], idList, name)
+        assert.equal(new Set(idList).size, name === SERVER ? 1 : 300, name)
       }
       assert.equal([...IDS[SERVER](3)][0], undefined)
       for (const name of [DIGITS, TILES]) assert.deepEqual([...IDS[name](300)].sort(), [...IDS[name](300)], name)
@@ -67,11 +67,11 @@ describe('the benchmark of bulk loading', () => {
 
   describe('makes documents', () => {
     it('of 256 bytes, no two alike, the same each time', () => {
-      const [make, again] = [smallDocuments(), smallDocuments()]
+      const [make, makeAgain] = [smallDocuments(), smallDocuments()]
       const docs = [0, 1, 99, 1_899_999].map(make)
       for (const doc of docs) assert.equal(JSON.stringify(doc).length, SMALL)
       assert.equal(new Set(docs.map(({ text }) => text)).size, docs.length)
-      assert.deepEqual([0, 1, 99, 1_899_999].map(again), docs)
+      assert.deepEqual([0, 1, 99, 1_899_999].map(makeAgain), docs)
     })
 
     it('of tiles with the complete image, even when made twice', async () => {
@@ -89,36 +89,36 @@ describe('the benchmark of bulk loading', () => {
     it('every document once, in batches, several requests at a time, until the deadline', async () => {
       for (const concurrency of [1, 4]) {
         const couch = mapCouch()
-        const told = []
-        assert.equal(await writeBulk(couch, numbered(25),
-          { batch: 10, concurrency, onWritten: one => told.push(one) }), 25)
+        const writtenDocs = []
+        assert.equal(await writeBulk(couch, docsOf(25),
+          { batch: 10, concurrency, onWritten: doc => writtenDocs.push(doc) }), 25)
         assert.deepEqual(couch.requests, [10, 10, 5])
         assert.equal(couch.stored.size, 25)
-        assert.deepEqual(told.map(({ doc }) => doc.number).sort((a, b) => a - b), [0, 10, 20])
+        assert.deepEqual(writtenDocs.map(({ doc }) => doc.number).sort((a, b) => a - b), [0, 10, 20])
       }
       const couch = mapCouch()
-      assert.equal(await writePuts(couch, numbered(25), { concurrency: 4 }), 25)
+      assert.equal(await writePuts(couch, docsOf(25), { concurrency: 4 }), 25)
       assert.equal(couch.stored.size, 25)
       const slow = mapCouch()
-      const count = await writeBulk(slow, numbered(100_000), { batch: 2, deadline: performance.now() + 30 })
+      const count = await writeBulk(slow, docsOf(100_000), { batch: 2, deadline: performance.now() + 30 })
       assert.ok(count > 0 && count < 10_000)
       assert.equal(count, slow.stored.size)
     })
 
     it('documents, and fails when one is refused, missing or differs, or an answer is incomplete', async () => {
       await assert.rejects(writeBulk(mapCouch({ refuse: id => id === '0000000007' }),
-        numbered(20), { batch: 5 }), /0000000007.*conflict/)
-      await assert.rejects(writeBulk(mapCouch({ forget: 1 }), numbered(20), { batch: 5 }), /4 results for 5 documents/)
+        docsOf(20), { batch: 5 }), /0000000007.*conflict/)
+      await assert.rejects(writeBulk(mapCouch({ forget: 1 }), docsOf(20), { batch: 5 }), /4 results for 5 documents/)
       const couch = mapCouch()
-      const kept = []
-      await writeBulk(couch, numbered(20), { batch: 5, onWritten: one => kept.push(one) })
+      const samples = []
+      await writeBulk(couch, docsOf(20), { batch: 5, onWritten: doc => samples.push(doc) })
       const store = count => ({ url: 'db', couch, info: async () => ({ doc_count: count }) })
-      await checkStored(store(20), 20, kept)
-      await assert.rejects(checkStored(store(19), 20, kept), /19 documents, 20 were written/)
+      await checkStored(store(20), 20, samples)
+      await assert.rejects(checkStored(store(19), 20, samples), /19 documents, 20 were written/)
       couch.stored.get('0000000006').number = 1000
-      await assert.rejects(checkStored(store(20), 20, kept), /0000000006 is not what was written/)
+      await assert.rejects(checkStored(store(20), 20, samples), /0000000006 is not what was written/)
       couch.stored.delete('0000000006')
-      await assert.rejects(checkStored(store(20), 20, kept), /0000000006/)
+      await assert.rejects(checkStored(store(20), 20, samples), /0000000006/)
     })
   })
 
@@ -129,7 +129,7 @@ describe('the benchmark of bulk loading', () => {
   })
 })
 
-/** A client on a Map, with what a server may do wrong. */
+/** A client on a Map. */
 function mapClient (values = new Map()) {
   const set = async (key, bytes) => { values.set(key, bytes) }
   return { values, set, setMany: async entries => {
@@ -138,7 +138,7 @@ function mapClient (values = new Map()) {
 }
 
 const part = fields => ({ kind: 'mixes', thread: 0, threads: 1, first: 100, count: 20, batch: 1, keys: 7, ...fields })
-const written = steps => steps.flatMap(step => step.write ?? [])
+const writtenNumbers = steps => steps.flatMap(step => step.write ?? [])
 
 describe('the benchmark of values under keys', () => {
   describe('makes values', () => {
@@ -158,18 +158,18 @@ describe('the benchmark of values under keys', () => {
     it('every new value once, in consecutive batches', () => {
       const steps =
         [0, 1, 2, 3].map(thread => [...stepsOf(part({ kind: 'writes', thread, threads: 4, count: 400, batch: BATCH }))])
-      assert.deepEqual(steps.flatMap(written), Array.from({ length: 400 }, (_, at) => 100 + at))
-      for (const own of steps) assert.deepEqual(own.map(step => 'write' in step && step.write.length), [50, 50])
+      assert.deepEqual(steps.flatMap(writtenNumbers), Array.from({ length: 400 }, (_, index) => 100 + index))
+      for (const list of steps) assert.deepEqual(list.map(step => 'write' in step && step.write.length), [50, 50])
     })
 
     it('ten writes and a hundred reads of what was written, or endless reads from another start each', () => {
       const steps = [...stepsOf(part({}))]
       assert.equal(steps.length, 2 * (MIX.writes + MIX.reads))
-      assert.deepEqual(written(steps.slice(0, 10)), [100, 101, 102, 103, 104, 105, 106, 107, 108, 109])
+      assert.deepEqual(writtenNumbers(steps.slice(0, 10)), [100, 101, 102, 103, 104, 105, 106, 107, 108, 109])
       assert.deepEqual(steps.slice(10, 24).map(step => step.read),
         [100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 0, 1, 2, 3])
       assert.deepEqual(steps.slice(110, 112).map(step => step.write), [[110], [111]])
-      const reads = thread => Array.from({ length: 9 }, (given => () => given.next().value.read)(
+      const reads = thread => Array.from({ length: 9 }, (iterator => () => iterator.next().value.read)(
         stepsOf(part({ kind: 'reads', thread, threads: 2, keys: 8 }))
       ))
       assert.deepEqual(reads(0), [0, 1, 2, 3, 4, 5, 6, 7, 0])
@@ -213,7 +213,7 @@ describe('the benchmark of values under keys', () => {
   })
 
   describe('measures', () => {
-    const done = fields => ({
+    const partOf = fields => ({
       writes: 0, reads: 4, errors: 0, misses: 0, wrong: 0, writeMs: [],
       readMs: [1, 2, 3, 4], begin: 1000, end: 3000, ...fields
     })
@@ -225,27 +225,27 @@ describe('the benchmark of values under keys', () => {
 
     it('from the first start to the last end of all threads', async () => {
       const { a } = await measure(async (_, { threads }) =>
-        Array.from({ length: threads }, (__, at) => done({ begin: 1000 + at * 500, end: 3000 + at * 500 })))
+        Array.from({ length: threads }, (__, index) => partOf({ begin: 1000 + index * 500, end: 3000 + index * 500 })))
       assert.deepEqual(a[1].rates, [2, 2])
       assert.deepEqual(a[2].rates, [3, 3]) // 8 in 2.5 s
       assert.deepEqual(a[1].ms, { read: { p50: 2, p90: 4, p99: 4, max: 4 } })
     })
 
     it('nothing and fails when a value was wrong',
-      () => assert.rejects(measure(async () => [done({ wrong: 1 })]), /a: 1 values were not those/))
+      () => assert.rejects(measure(async () => [partOf({ wrong: 1 })]), /a: 1 values were not those/))
   })
 
   describe('drives real servers', () => {
     const folder = useFolder()
-    for (const [name, found, start, open] of [
+    for (const [name, program, start, open] of [
       ['memcached', findMemcached(), startMemcached, openMemcached],
       ['Redis', findRedis(), startRedis, openRedis]
     ]) {
       it(`as ${name}, with threads`, async function () {
-        if (!found) return skip(this, `${name} is not installed`)
-        const stop = new AbortController()
-        const server = await start(found, { dir: folder.dir, memory: 100 })
-        const threads = startThreads(2, stop.signal)
+        if (!program) return skip(this, `${name} is not installed`)
+        const controller = new AbortController()
+        const server = await start(program, { dir: folder.dir, memory: 100 })
+        const threads = startThreads(2, controller.signal)
         try {
           const client = await open(server)
           for (let index = 0; index < 7; index++) await client.set(keyOf(index), valueOf(index))
@@ -257,7 +257,7 @@ describe('the benchmark of values under keys', () => {
           assert.equal(await client.get(keyOf(5000)), null)
           assert.deepEqual([await client.delete(keyOf(1)), await client.delete(keyOf(1))], [true, false])
           await client.close()
-          stop.abort()
+          controller.abort()
           await assert.rejects(threads.run(target, part({}), 5))
         } finally {
           await threads.close()
@@ -283,18 +283,18 @@ describe('the benchmark of histories', () => {
   })
 
   it('grows to exactly its named sizes, without duplicates, in the order of ids', () => {
-    const seen = new Set()
-    STAGES.slice(0, 2).forEach((stage, at) => {
-      let last = ''
-      for (const tile of newTiles(stage, STAGES[at - 1])) {
+    const seenIds = new Set()
+    STAGES.slice(0, 2).forEach((stage, index) => {
+      let previousId = ''
+      for (const tile of newTiles(stage, STAGES[index - 1])) {
         for (const { _id: id, current } of versionsOf(tile)) {
-          assert.ok(compareIds(last, id) < 0, `${last} before ${id}`)
+          assert.ok(compareIds(previousId, id) < 0, `${previousId} before ${id}`)
           assert.equal(current, !id.includes('@'))
-          last = id
-          seen.add(id)
+          previousId = id
+          seenIds.add(id)
         }
       }
-      assert.equal(seen.size, stage.versions)
+      assert.equal(seenIds.size, stage.versions)
     })
     const counts = STAGES.map(stage => blocksOf(stage)
       .reduce((sum, { layer, columns, rows }) => sum + columns * rows * { [LAYER]: 10, [DEEP]: 100 }[layer], 0))

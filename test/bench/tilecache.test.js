@@ -1,4 +1,4 @@
-// What is asked for in the benchmark of 780 tiles, that no wrong answer counts, and how its figures are told.
+// The benchmark of 780 tiles: its tiles, its laps and their figures, and the page cache. No wrong answer counts.
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -34,12 +34,12 @@ describe('the tiles of the benchmark of 780 tiles', () => {
       assert.deepEqual([width, height, format], [256, 256, 'png'])
     }
     const quarter = drawn.find(({ z, x, y }) => z === 1 && x === 1 && y === 0)
-    const small = bytes => sharp(bytes).resize(32, 32).raw().toBuffer()
+    const thumbnail = bytes => sharp(bytes).resize(32, 32).raw().toBuffer()
     for (const { x, y, bytes } of drawn.slice(4)) {
       const part = await sharp(quarter?.bytes).extract({ left: (x - 2) * 128, top: y * 128, width: 128, height: 128 })
         .toBuffer()
-      const [one, other] = await Promise.all([small(bytes), small(part)])
-      assert.ok(mean(Array.from(one, (value, index) => Math.abs(value - other[index]))) < 6,
+      const [actual, expected] = await Promise.all([thumbnail(bytes), thumbnail(part)])
+      assert.ok(mean(Array.from(actual, (value, index) => Math.abs(value - expected[index]))) < 6,
         `${x}/${y} shows another part`)
     }
     const { tiles: count, distinct, bytes } = describeTiles(drawn)
@@ -49,18 +49,18 @@ describe('the tiles of the benchmark of 780 tiles', () => {
 
 describe('a lap', () => {
   it('requests every tile once, in order, and is reported with mean, deviation and percentiles', async () => {
-    const asked = []
-    let [now, most] = [0, 0]
+    const requested = []
+    let [running, maxRunning] = [0, 0]
     const get = async tile => {
-      asked.push(tile.x)
-      most = Math.max(most, ++now)
+      requested.push(tile.x)
+      maxRunning = Math.max(maxRunning, ++running)
       await new Promise(resolve => { setTimeout(resolve, 2) })
-      now--
+      running--
       return Uint8Array.from(tile.bytes).buffer
     }
     const lap = await runLap('x', tiles, { get, connections: 3 })
-    assert.deepEqual(asked, tiles.map(({ x }) => x))
-    assert.equal(most, 3)
+    assert.deepEqual(requested, tiles.map(({ x }) => x))
+    assert.equal(maxRunning, 3)
     assert.equal(lap.ms.length, 12)
     assert.ok(lap.seconds >= 0.006 && Math.min(...lap.ms) >= 1, JSON.stringify(lap))
     assert.deepEqual(spread([1, 2, 3, 6]),
@@ -74,8 +74,8 @@ describe('a lap', () => {
   })
 
   it('fails when a byte is wrong or an answer is missing, and stops when aborted', async () => {
-    const wrong = async ({ x, bytes }) => x === 11 ? Buffer.concat([bytes.subarray(1), Buffer.from('!')]) : bytes
-    await assert.rejects(runLap('x', tiles, { get: wrong, connections: 1 }),
+    const wrongGet = async ({ x, bytes }) => x === 11 ? Buffer.concat([bytes.subarray(1), Buffer.from('!')]) : bytes
+    await assert.rejects(runLap('x', tiles, { get: wrongGet, connections: 1 }),
       /x: 5\/11\/7: 111 bytes that are not the 111 of the source/)
     await assert.rejects(runLap('x', tiles, { get: async () => { throw new Error('404') }, connections: 6 }), /404/)
     await assert.rejects(runLap('x', tiles,

@@ -1,5 +1,5 @@
-// The figures of ab and what is made of them; that nothing counts when a request failed. What needs TileStache itself
-// is skipped without it.
+// The figures of ab and their use; a failed request makes all figures invalid. Tests that need TileStache are skipped
+// without it.
 import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
@@ -22,14 +22,14 @@ import { startServer } from '../support/server.js'
 const LENGTH = 16_915
 const tile = tileOfLength(7, LENGTH)
 
-/** What ab prints, with other lines where they are given. */
-const said = (lines = {}) => Object.entries({
+/** The output of ab, with replaced lines. */
+const outputOf = (lines = {}) => Object.entries({
   'Document Path': '/bench/14/5000/5000.png', 'Document Length': `${LENGTH} bytes`,
   'Concurrency Level': '100', 'Time taken for tests': '0.667 seconds',
   'Complete requests': '1000', 'Failed requests': '0', 'Total transferred': '17056000 bytes',
   'HTML transferred': '16915000 bytes',
   'Requests per second': '1498.56 [#/sec] (mean)', ...lines
-}).map(([what, value]) => `${what}:${' '.repeat(24 - what.length)}${value}\n`).join('') + `
+}).map(([label, value]) => `${label}:${' '.repeat(24 - label.length)}${value}\n`).join('') + `
 Percentage of the requests served within a certain time (ms)
   50%     37
   66%     68
@@ -42,19 +42,21 @@ Percentage of the requests served within a certain time (ms)
  100%    343 (longest request)
 `
 
-/** /tile is the tile, /zipped the tile compressed, /other another one; /failing fails each
- * tenth time, /short is short each tenth time; /silent keeps the connection of HTTP/1.0 and does not say so, as
- * CouchDB. */
+/**
+ * A server with faults: /tile is the tile, /zipped the compressed tile, /other another tile. /failing fails at each
+ * tenth request, /short is too short at each tenth. /silent keeps the connection of HTTP/1.0 without announcing it, as
+ * CouchDB does.
+ */
 async function startFaulty () {
-  let asked = 0
+  let requestCount = 0
   return startServer((request, response) => {
-    const tenth = ++asked % 10 === 0
+    const isTenth = ++requestCount % 10 === 0
     if (request.url === '/silent') request.socket.end(
       `HTTP/1.0 200 OK\r\nContent-Length: ${LENGTH}\r\n\r\n${tile.toString('latin1')}`, 'latin1'
     )
     else if (request.url === '/zipped') response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(tile))
-    else if (request.url === '/failing' && tenth) response.writeHead(500, { 'content-length': LENGTH }).end(tile)
-    else if (request.url === '/short' && tenth) response.writeHead(200, { 'content-length': 9 }).end('too short')
+    else if (request.url === '/failing' && isTenth) response.writeHead(500, { 'content-length': LENGTH }).end(tile)
+    else if (request.url === '/short' && isTenth) response.writeHead(200, { 'content-length': 9 }).end('too short')
     else response.writeHead(200, { 'content-length': LENGTH })
       .end(request.url === '/other' ? tileOfLength(8, LENGTH) : tile)
   })
@@ -62,7 +64,7 @@ async function startFaulty () {
 
 const expected = { requests: 1000, connections: 100, length: LENGTH }
 const place = placesOf(1)[0]
-const taskOf = (name, url, own) => ({ name, url, pathOf: () => own })
+const taskOf = (name, url, address) => ({ name, url, pathOf: () => address })
 
 describe('the benchmark of TileStache', () => {
   const folder = useFolder()
@@ -83,51 +85,51 @@ describe('the benchmark of TileStache', () => {
 
   describe('reads what ab prints', () => {
     it('its percentiles, its rate and the connections that were kept, but not the output of an incomplete run', () => {
-      const sample = parseAb(said({ 'Keep-Alive requests': '990' }))
+      const sample = parseAb(outputOf({ 'Keep-Alive requests': '990' }))
       assert.deepEqual(sample.ms,
         { p50: 37, p66: 68, p75: 98, p80: 115, p90: 154, p95: 267, p98: 295, p99: 297, max: 343 })
       assert.deepEqual([sample.requests, sample.bytes, sample.length, sample.kept], [1000, 17_056_000, LENGTH, 990])
       assert.equal(Math.round(sample.requests / sample.seconds * 100) / 100, 1498.56)
-      assert.equal(parseAb(said()).kept, 0)
+      assert.equal(parseAb(outputOf()).kept, 0)
       assert.throws(() => parseAb(
         'apr_pollset_poll: The timeout specified has expired (70007)\nTotal of 990 requests completed\n'
       ), /no result:\napr_pollset_poll/)
-      assert.throws(() => parseAb(said().replace(/^.* 99%.*\n/m, '')), /no result/)
+      assert.throws(() => parseAb(outputOf().replace(/^.* 99%.*\n/m, '')), /no result/)
     })
 
     it('and fails when a request failed with any kind of error', () => {
-      checkAb('x', parseAb(said()), expected)
-      const failed = (kind, count = 3) => {
+      checkAb('x', parseAb(outputOf()), expected)
+      const failedLines = (kind, count = 3) => {
         const kinds = ['Connect', 'Receive', 'Length', 'Exceptions']
-          .map(each => `${each}: ${each === kind ? count : 0}`)
+          .map(name => `${name}: ${name === kind ? count : 0}`)
         return { 'Failed requests': `${count}\n   (${kinds.join(', ')})` }
       }
       for (const [kind, words] of Object.entries(
         { Connect: /3 connect/, Receive: /3 receive/, Length: /3 length/, Exceptions: /3 exceptions/ }
       )) {
-        assert.throws(() => checkAb('x', parseAb(said(failed(kind))), expected), words)
+        assert.throws(() => checkAb('x', parseAb(outputOf(failedLines(kind))), expected), words)
       }
-      assert.throws(() => checkAb('x', parseAb(said({ 'Non-2xx responses': '7' })), expected), /7 status errors/)
-      assert.throws(() => checkAb('x', parseAb(said({ 'Write errors': '2' })), expected), /2 write errors/)
-      assert.throws(() => checkAb('x', parseAb(said({ 'Document Length': '16914 bytes' })), expected),
+      assert.throws(() => checkAb('x', parseAb(outputOf({ 'Non-2xx responses': '7' })), expected), /7 status errors/)
+      assert.throws(() => checkAb('x', parseAb(outputOf({ 'Write errors': '2' })), expected), /2 write errors/)
+      assert.throws(() => checkAb('x', parseAb(outputOf({ 'Document Length': '16914 bytes' })), expected),
         /16914 bytes in an answer/)
-      assert.throws(() => checkAb('x', parseAb(said({ 'Complete requests': '999' })), expected), /999 of 1000/)
+      assert.throws(() => checkAb('x', parseAb(outputOf({ 'Complete requests': '999' })), expected), /999 of 1000/)
     })
   })
 
   describe('asks for one tile', () => {
-    const run = async (own, requests = 50) => {
-      const one = await asksForOne(taskOf('x', server.url, own), { ab: findAb(), place, tile, requests })
-      await one.check()
-      for (const { run: each } of one.contenders) await each({ connections: 5, seconds: 1 })
-      return one
+    const run = async (address, requests = 50) => {
+      const contender = await asksForOne(taskOf('x', server.url, address), { ab: findAb(), place, tile, requests })
+      await contender.check()
+      for (const { run: runOne } of contender.contenders) await runOne({ connections: 5, seconds: 1 })
+      return contender
     }
     before(function () { if (!findAb()) skip(this, 'ab is not installed (apache2-utils)') })
 
     it('with a connection for each request, with connections that are kept, and compressed', async () => {
-      const one = await run('/tile')
-      assert.deepEqual(one.contenders.map(({ name }) => name), ['x', `x${KEPT}`])
-      assert.deepEqual([one.kept(), one.length()], [1, LENGTH])
+      const contender = await run('/tile')
+      assert.deepEqual(contender.contenders.map(({ name }) => name), ['x', `x${KEPT}`])
+      assert.deepEqual([contender.kept(), contender.length()], [1, LENGTH])
       assert.equal((await runAb(findAb(), { url: `${server.url}/tile`, requests: 20, connections: 2 })).kept, 0)
       assert.match(await abVersion(findAb()), /^\d/)
       const zipped = await run('/zipped')
@@ -136,10 +138,10 @@ describe('the benchmark of TileStache', () => {
     })
 
     it('without kept connections if none are announced, and fails at another tile, error or length', async () => {
-      assert.deepEqual(await Promise.all(['/tile', '/silent'].map(own => keepsConnections(server.url + own))),
+      assert.deepEqual(await Promise.all(['/tile', '/silent'].map(address => keepsConnections(server.url + address))),
         [true, false])
-      const one = await asksForOne(taskOf('x', server.url, '/silent'), { ab: '', place, tile, requests: 1 })
-      assert.deepEqual([one.contenders.map(({ name }) => name), one.kept()], [['x'], null])
+      const contender = await asksForOne(taskOf('x', server.url, '/silent'), { ab: '', place, tile, requests: 1 })
+      assert.deepEqual([contender.contenders.map(({ name }) => name), contender.kept()], [['x'], null])
       await assert.rejects(keepsConnections(`http://127.0.0.1:${await freePort()}/tile`), /ECONNREFUSED/)
       await assert.rejects(run('/other'), /16915 bytes that are not the 16915/)
       await assert.rejects(run('/failing'), /status errors/)
@@ -164,26 +166,26 @@ describe('the benchmark of TileStache', () => {
   it('serves cached tiles through TileStache, and through nginx without TileStache', async function () {
     assert.deepEqual(JSON.parse(configuration({ cache: '/c', source: 'http://s' })).cache,
       { name: 'Disk', path: '/c', dirs: 'portable' })
-    const [found, nginx] = [await findTileStache(), findNginx()]
-    if (!found || !nginx) return skip(this, 'TileStache (TILESTACHE_PYTHON) or nginx is not installed')
+    const [setup, nginx] = [await findTileStache(), findNginx()]
+    if (!setup || !nginx) return skip(this, 'TileStache (TILESTACHE_PYTHON) or nginx is not installed')
     const cache = path.join(folder.dir, 'cache')
     await mkdir(cache)
     await writeTree(cache, [place], () => tile)
-    const stache = await startTileStache(found,
+    const tilestache = await startTileStache(setup,
       { cache, source: server.url, dir: path.join(folder.dir, 'stache'), probe: xyz(place) })
     try {
-      assert.deepEqual(await sentOf(stache.url + xyz(place), tile), tile)
+      assert.deepEqual(await sentOf(tilestache.url + xyz(place), tile), tile)
       const front = await startNginx(nginx,
-        { dir: path.join(folder.dir, 'nginx'), http: tryFilesConf({ cache, url: stache.url }), probe: xyz(place) })
+        { dir: path.join(folder.dir, 'nginx'), http: tryFilesConf({ cache, url: tilestache.url }), probe: xyz(place) })
       try {
-        const answers = await Promise.all([xyz(place), xyz({ ...place, y: 9 })].map(own => fetch(front.url + own)))
+        const answers = await Promise.all([xyz(place), xyz({ ...place, y: 9 })].map(uri => fetch(front.url + uri)))
         assert.deepEqual(answers.map(({ status, headers }) => [status, headers.get('x-static')]),
           [[200, 'file'], [200, 'miss']])
       } finally {
         await front.close()
       }
     } finally {
-      await stache.close()
+      await tilestache.close()
     }
   }).timeout(20_000)
 })

@@ -1,4 +1,4 @@
-// tilecouch check, as it is typed.
+// tilecouch check on the command line.
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -18,8 +18,8 @@ const run = (...argv) => runCommand(['check', ...argv])
 describe('tilecouch check', () => {
   const folder = useFolder()
   let store, url
-  const fill = async (...own) => {
-    [store, url] = own
+  const fill = async (...opened) => {
+    [store, url] = opened
     await store.defineLayer('osm', { minzoom: 3, maxzoom: 3 })
     await plant(store, await Promise.all([
       document('osm:3:1:0@2021-06-01T00:00:00Z'), document('osm:3:1:1', { time: '2021-06-01T00:00:00Z' }),
@@ -88,8 +88,8 @@ describe('tilecouch check', () => {
 
   it('lists the steps of an upgrade with --only upgrade, and does them with --fix', async () => {
     await store.couch.update('tilecouch', ({ _id, _rev }) => ({ _id, _rev, _deleted: true }))
-    const todo = await run('--only', 'upgrade', '--db', url)
-    assert.deepEqual([todo.code, todo.out.split('\n').slice(0, 2)],
+    const dryRun = await run('--only', 'upgrade', '--db', url)
+    assert.deepEqual([dryRun.code, dryRun.out.split('\n').slice(0, 2)],
       [0, [`${url}: schema 0, this tilecouch writes 1`,
         '  to do: mark: the database is marked as a store: another program, or replication of a part, has filled it']])
     const upgrade = () => run('--only', 'upgrade', '--fix', '--db', url)
@@ -99,10 +99,10 @@ describe('tilecouch check', () => {
     assert.equal((await upgrade()).out,
       `${url}: schema 1, this tilecouch writes 1\n  Without a manifest: 1 edition, made by an earlier program or on ` +
         `a device. Only their versions say what they found.\n  Nothing to do.\n`)
-    const named = '20240301T101500123-4f9k'
-    await store.couch.update(`manifest:osm@2024-03-01T00:00:00Z:${named}`, () => ({
+    const runId = '20240301T101500123-4f9k'
+    await store.couch.update(`manifest:osm@2024-03-01T00:00:00Z:${runId}`, () => ({
       type: 'manifest', layer: 'osm', time: '2024-03-01T00:00:00Z',
-      run: named, complete: false, tiles: 0, root: '', blocks: {}
+      run: runId, complete: false, tiles: 0, root: '', blocks: {}
     }))
     assert.match((await upgrade()).out, /tilecouch writes 1\n {2}Nothing to do\.\n$/)
     await store.couch.update('tilecouch', doc => ({ ...doc, schema: 2 }))
@@ -112,12 +112,12 @@ describe('tilecouch check', () => {
 
 describe('tilecouch check of files', () => {
   const folder = useFolder()
-  const made = async (wrong = {}) =>
-    folder.write({ 'tiles/2/1/1.png': await tile(1), 'tiles/2/1/2.png': await tile(2), ...wrong }) + '/tiles'
+  const folderWith = async (damaged = {}) =>
+    folder.write({ 'tiles/2/1/1.png': await tile(1), 'tiles/2/1/2.png': await tile(2), ...damaged }) + '/tiles'
 
   const ODD = { 'tiles/2/0/0.png': () => tile(1, 100) }
   const BROKEN = { 'tiles/2/2/0.png': () => undecodable(1) }
-  // files that are wrong, options, the exit code, and what is printed
+  // title, damaged files, options, exit code, and patterns of the output
   const results = [
     ['prints the counts of a sound folder, and exits 0', {}, [], 0,
       /tiles \(folder\): 2 tiles, [\d.]+ kB in 0:\d\d \([\d,]+\/s\)\n {2}0 faults, 0 warnings, 2 decoded\n$/],
@@ -132,19 +132,19 @@ describe('tilecouch check of files', () => {
     ['exits 0 when there are only warnings', ODD, [], 0],
     ['does not decode with --no-decode', BROKEN, ['--no-decode'], 0, /0 faults, 0 warnings, none decoded/]
   ]
-  for (const [title, wrong, options, exit, ...printed] of results) {
+  for (const [title, damaged, options, exit, ...printed] of results) {
     it(title, async () => {
-      const files = await Promise.all(Object.entries(wrong).map(async ([name, make]) => [name, await make()]))
-      const { code, out, err } = await run(await made(Object.fromEntries(files)), ...options)
+      const files = await Promise.all(Object.entries(damaged).map(async ([name, make]) => [name, await make()]))
+      const { code, out, err } = await run(await folderWith(Object.fromEntries(files)), ...options)
       assert.deepEqual([code, err], [exit, ''])
       for (const text of printed) assert.match(out, text)
     })
   }
 
   it('prints one object with --json, and writes all findings with --report', async () => {
-    const wrong = Object.fromEntries(Array.from({ length: 4 }, (_, y) => [`tiles/2/3/${y}.png`, Buffer.from('<html>')]))
+    const files = Object.fromEntries(Array.from({ length: 4 }, (_, y) => [`tiles/2/3/${y}.png`, Buffer.from('<html>')]))
     const list = path.join(folder.dir, 'found.jsonl')
-    const { code, out, err } = await run(await made(wrong), '--json', '--report', list)
+    const { code, out, err } = await run(await folderWith(files), '--json', '--report', list)
     assert.deepEqual([code, err], [1, ''])
     const { what, kind, tiles, bytes, checked, faults, warnings, kinds, examples, first, seconds } = JSON.parse(out)
     assert.deepEqual({ kind, tiles, checked, faults, warnings, kinds }, {
@@ -159,7 +159,7 @@ describe('tilecouch check of files', () => {
   })
 
   it('writes the findings to standard output with --report -, and the counts to standard error', async () => {
-    const dir = await made({ 'tiles/2/2/0.png': Buffer.from('<html>') })
+    const dir = await folderWith({ 'tiles/2/2/0.png': Buffer.from('<html>') })
     const { code, out, err } = await run(dir, '--report', '-')
     assert.equal(code, 1)
     assert.deepEqual(out.trim().split('\n').map(line => JSON.parse(line).where), ['2/2/0.png'])
@@ -168,7 +168,7 @@ describe('tilecouch check of files', () => {
   })
 
   it('checks only the given zooms, bounding box or polygon', async () => {
-    const dir = await made({ 'tiles/4/1/1.png': Buffer.from('<html>') })
+    const dir = await folderWith({ 'tiles/4/1/1.png': Buffer.from('<html>') })
     assert.equal((await run(dir, '--zoom', '0-3')).code, 0)
     assert.equal((await run(dir, '--bbox', '10,10,20,20')).code, 1, 'there is nothing')
     const triangle = { type: 'Polygon', coordinates: [[[-89, 1], [-1, 1], [-1, 60], [-89, 1]]] }
@@ -177,15 +177,15 @@ describe('tilecouch check of files', () => {
   })
 
   it('refuses wrong options and targets with an error code', async () => {
-    const dir = await made()
-    for (const [argv, wanted] of [
+    const dir = await folderWith()
+    for (const [argv, expectedCode] of [
       [[dir, '--zoom', '9-1'], 'BAD_ZOOM'], [[dir, '--bbox', '1,2'], 'BAD_BBOX'],
       [[dir, '--scheme', 'zyx'], 'BAD_OPTION'], [[dir, '--report', `${dir}/no/where`], 'TARGET_UNWRITABLE'],
       [[`${dir}/none.mbtiles`], 'SOURCE_NOT_FOUND'], [['none.pmtiles'], 'SOURCE_NOT_FOUND'],
       [['Osm'], 'BAD_LAYER'], [['osm@'], 'BAD_TIME']
     ]) {
       const { code, err, out } = await run(...argv)
-      assert.match(err, new RegExp(`\\[${wanted}\\]`), argv.join(' '))
+      assert.match(err, new RegExp(`\\[${expectedCode}\\]`), argv.join(' '))
       assert.deepEqual([code, out], [1, ''])
     }
   })
@@ -204,14 +204,14 @@ describe('tilecouch check of files', () => {
     for (let x = 0; x < 100; x++) for (let y = 0; y < 100; y++) files[`tiles/7/${x}/${y}.png`] = bytes
     folder.write(files)
     const { child, said, ended } = startCommand(['check', 'tiles'], { cwd: folder.dir, env: { TMPDIR: folder.dir } })
-    // it listens from when it has begun; before that the signal just ends it
+    // The command handles the signal only after its start. Before that, the signal ends it.
     while (child.exitCode === null && child.signalCode === null) {
       child.kill('SIGINT')
       await sleep(50)
       if (said.out) break
     }
     const { code, signal } = await ended
-    if (signal) return // ended before it had begun
+    if (signal) return // ended before its start
     assert.equal(code, 130)
     assert.match(said.out, /tiles \(file, stopped\): [\d,]+ tiles?/)
     assert.match(said.err, /\[ABORTED\]/)
@@ -220,7 +220,7 @@ describe('tilecouch check of files', () => {
 })
 
 onEachStore('tilecouch check of a layer', backend => {
-  const own = useStore(backend, {
+  const opened = useStore(backend, {
     published: 'functions',
     async fill (store) {
       await store.defineLayer('osm', {})
@@ -232,13 +232,13 @@ onEachStore('tilecouch check of a layer', backend => {
   })
 
   it('checks a layer in --db, with all its versions or as of a time', async () => {
-    const { code, out } = await run('osm', '--db', own.url)
+    const { code, out } = await run('osm', '--db', opened.url)
     assert.equal(code, 0)
     assert.match(out,
       /^osm \(layer\): 8 tiles, 16 versions, .*\n {2}0 faults, 0 warnings, 16 decoded, time index compared\n$/)
-    assert.match((await run('osm@2021', '--db', own.url)).out,
+    assert.match((await run('osm@2021', '--db', opened.url)).out,
       /^osm@2021 \(layer\): 8 tiles, 16 versions, .*\n {2}0 faults, 0 warnings, 8 decoded/)
-    const { code: failed, err } = await run('relief', '--db', own.url)
+    const { code: failed, err } = await run('relief', '--db', opened.url)
     assert.equal(failed, 1)
     assert.match(err, /LAYER_NOT_FOUND/)
   })

@@ -1,11 +1,11 @@
-// Damage that is made on purpose, to one tile: documents as other programs, scripts and replicas write them.
+// Damage to one tile, made on purpose: documents as other programs, scripts and replicas write them.
 import { document, image, tile } from '../support/sample-tiles.js'
 import { Couch } from '../../loader/store/couch.js'
 import { BY_TILE } from '../../loader/store/reader.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
 
-/** A leaf beside others. */
+/** A leaf of a document, in conflict with others. */
 const leaf = (doc, letter) =>
   ({ ...doc, _rev: `1-${letter.repeat(32)}`, _revisions: { start: 1, ids: [letter.repeat(32)] } })
 
@@ -13,8 +13,8 @@ const past = (id, time, fields = {}, bytes = tile(2)) => document(`${id}@${time}
 const withAttachments = change => doc => ({ ...doc, _attachments: change(doc._attachments) })
 
 /**
- * What -> the documents of a tile, and what is found of it. Those with a revision are written as replicators write.
- * after: its versions when it was repaired, oldest first, as `month-day` or `month-day of` the time it was loaded for
+ * Kind of damage -> the documents of a tile, and the findings. Documents with a revision are written as replicators
+ * write. after: the versions after the repair, oldest first, as a time, or as `TIME of` the time of the load.
  * @type {Record<string, {docs: (id: string) => Promise<any>[], found: string[], after: string[], keeps?: number}>}
  */
 export const damage = {
@@ -43,7 +43,7 @@ export const damage = {
 }
 
 const TEXT = { content_type: 'text/plain', data: '' }
-/** What is wrong -> what is found of it, and the documents. */
+/** Kind of fault -> the findings, and the documents. */
 const wrong = {
   'a head that lies elsewhere by its fields': ['fields-disagree', id => [document(id, { x: 7, layer: 'relief' })]],
   'a head that says that it is past': ['wrong-current', id => [document(id, { current: false })]],
@@ -60,11 +60,11 @@ const wrong = {
   'a past version that is not of the type it says':
     ['wrong-type', id => [document(id), past(id, T1, {}, image('jpeg'))]],
   'an image that is said to be text': ['wrong-type', id => [document(id, {})
-    .then(withAttachments(own => ({ tile: { ...own.tile, content_type: 'text/plain' } })))]],
+    .then(withAttachments(old => ({ tile: { ...old.tile, content_type: 'text/plain' } })))]],
   'an attachment beside the tile': ['stray-attachment', id => [past(id, T1)
-    .then(withAttachments(own => ({ ...own, thumb: { content_type: 'text/plain', data: 'AAAA' } }))), document(id)]],
+    .then(withAttachments(old => ({ ...old, thumb: { content_type: 'text/plain', data: 'AAAA' } }))), document(id)]],
   'a tile that is called otherwise': ['no-bytes stray-attachment',
-    id => [document(id).then(withAttachments(own => ({ 'tile.png': own.tile })))]],
+    id => [document(id).then(withAttachments(old => ({ 'tile.png': old.tile })))]],
   'heads of two masters, one of them with wrong fields': ['conflict fields-disagree',
     id => [document(id, { z: 9 }, tile(2)).then(doc => leaf(doc, 'b')),
       document(id, { time: T3 }, tile(3)).then(doc => leaf(doc, 'a'))]],
@@ -75,24 +75,24 @@ const wrong = {
     'fields-disagree fields-disagree head-too-old not-a-tile stray-attachment wrong-current wrong-type',
     id => [document(id, { time: T1, current: false, x: 2 }, image('webp')),
       past(id, T2, { current: true, type: undefined }, image('jpeg')),
-      past(id, T3, { layer: 'b' }, tile(3)).then(withAttachments(own => ({ ...own, a: TEXT })))]
+      past(id, T3, { layer: 'b' }, tile(3)).then(withAttachments(old => ({ ...old, a: TEXT })))]
   ]
 }
 
 /**
- * Tiles whose documents have wrong fields or bytes: they are found and left.
+ * Tiles whose documents have wrong fields or bytes. They are found, and not repaired.
  * @type {Record<string, {docs: (id: string) => Promise<any>[], found: string[]}>}
  */
 export const broken = Object.fromEntries(Object.entries(wrong)
-  .map(([what, [found, docs]]) => [what, { found: found.split(' '), docs }]))
+  .map(([what, [findings, docs]]) => [what, { found: findings.split(' '), docs }]))
 
-/** Digests of every image among documents, as they are before anything is repaired. */
+/** The bytes of all images of documents, as before a repair. */
 export const imagesOf = docs => docs.flatMap(({ _attachments: attachments = {} }) => Object.entries(attachments)
   .filter(([name]) => name.startsWith('tile')).map(([, { data }]) => data))
 
 /**
  * @param {import('../../loader/store/index.js').Store} store
- * @param {any[]} docs as replicators write where they have revisions
+ * @param {any[]} docs those with revisions are written as replicators write
  */
 export async function plant ({ couch }, docs) {
   const [grafts, plain] = [docs.filter(({ _rev }) => _rev), docs.filter(({ _rev }) => !_rev)]
@@ -104,7 +104,7 @@ export async function plant ({ couch }, docs) {
   }
 }
 
-// An index that lies, as long as it is not built anew: rows of a disk that was damaged cannot be had over HTTP.
+// An index with wrong rows until it is rebuilt. A damaged index on the disk cannot be made over HTTP.
 
 /**
  * @param {import('../../loader/store/index.js').Store} store
@@ -119,8 +119,8 @@ export function rebuiltWhile (store, lacks) {
     if (request.path === '_view_cleanup') cleaned++
     if (cleaned === 2 || request.path !== `${BY_TILE}/queries`) return answer
     for (const { rows } of answer.results) {
-      const at = rows.findIndex(({ id }) => id === lacks)
-      if (at >= 0) rows.splice(at, 1)
+      const index = rows.findIndex(({ id }) => id === lacks)
+      if (index >= 0) rows.splice(index, 1)
     }
     const [{ group_level: level, startkey }] = request.body.queries
     if (level === 1 && !startkey) answer.results[0].rows.push({ key: ['ocean'], value: 3 })
@@ -128,7 +128,7 @@ export function rebuiltWhile (store, lacks) {
   }
   return {
     isWhole: () => maps.size === 2 && cleaned === 2,
-    /** How many rows somebody else is answered by the view all the while. */
+    /** Runs a task, and counts the rows that the view returns to another reader meanwhile. */
     async during (task) {
       const reader = new Couch(store.url)
       reader.request = Couch.prototype.request.bind(store.couch)

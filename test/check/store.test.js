@@ -1,5 +1,5 @@
-// What is wrong with a store as a whole: found, mended where there is one right answer, found clean. Looking alone
-// writes nothing. And stores of an earlier release.
+// Faults of a whole store: found, repaired if there is one right fix, and then not found any more. A check alone writes
+// nothing. Also stores of an earlier release.
 import assert from 'node:assert/strict'
 import { PRIVATE_SECURITY, RESERVED, Store, check, copyLayer, load, moveLayer, publish,
   upgrade } from '../../loader/index.js'
@@ -19,14 +19,14 @@ import { plant, rebuiltWhile } from './damage.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T12:30:00Z']
 
-/** Everything that is found. */
+/** Runs a check and collects its findings. */
 async function look (store, options) {
-  const found = []
-  const report = await check(store, { decode: false, onFinding: finding => found.push(finding), ...options })
-  return { report, found, said: found.map(({ code, where }) => `${code} ${where}`).sort() }
+  const findings = []
+  const report = await check(store, { decode: false, onFinding: finding => findings.push(finding), ...options })
+  return { report, found: findings, said: findings.map(({ code, where }) => `${code} ${where}`).sort() }
 }
 
-/** All that is in a database, local documents included, as far as one can see. */
+/** The state of a database, as far as it is visible: any write changes it. */
 async function stateOf (store) {
   const { update_seq: seq, doc_count: docs, doc_del_count: deleted } = await store.info()
   return { seq: parseInt(seq), docs, deleted, security: await store.security() }
@@ -34,8 +34,8 @@ async function stateOf (store) {
 
 onEachStore('a whole store', backend => {
   let store
-  const fill = async own => {
-    store = own
+  const fill = async opened => {
+    store = opened
     await store.defineLayer('osm', { minzoom: 3, maxzoom: 3, bounds: [-180, -85, 180, 85], format: 'png' })
     for (const [time, seed] of [[T1, 1], [T2, 50]]) {
       await store.write(await Promise.all(
@@ -74,15 +74,15 @@ onEachStore('a whole store', backend => {
   })
 
   it('is repaired, with many faults at once; faults with several possible fixes are left', async () => {
-    await remove('_design/tiles') // or nothing of this could be written
+    await remove('_design/tiles') // otherwise the validation refuses these documents
     const [mark, layer, edition, versions] = await Promise.all(
       ['tilecouch', 'layer:osm', `edition:osm@${T1}`, '_design/versions'].map(id => store.couch.get(id))
     )
-    const beside = (doc, letter, fields) =>
+    const conflictOf = (doc, letter, fields) =>
       ({ ...doc, ...fields, _rev: `1-${letter.repeat(32)}`, _revisions: { start: 1, ids: [letter.repeat(32)] } })
     await plant(store, [
-      beside(layer, 'a', { attribution: 'somebody' }), beside(edition, 'a', { title: 'the first' }),
-      beside(mark, 'a', { created: T3 }), beside(versions, '0', { views: {} }),
+      conflictOf(layer, 'a', { attribution: 'somebody' }), conflictOf(edition, 'a', { title: 'the first' }),
+      conflictOf(mark, 'a', { created: T3 }), conflictOf(versions, '0', { views: {} }),
       await document('relief:4:1:1', {}, tile(7)), await document('relief:5:2:3', {}, tile(8)),
       await document('osm:2:0:1', {}, tile(9)),
       await document(`osm:3:3:1@${T2}`, {}, tile(51)),
@@ -91,8 +91,8 @@ onEachStore('a whole store', backend => {
       { _id: '_design/mine', views: { all: { map: '(function (doc) { emit(doc._id) })' } } },
       { _id: '_design/versions-staging', language: 'javascript', views: versions.views }
     ])
-    const elsewhere = { ...await store.couch.get('layer:osm'), layer: 'ocean', minzoom: 5, maxzoom: 4 }
-    await store.couch.put({ ...elsewhere, bounds: [-20, -10, -10, 10] })
+    const wrongLayer = { ...await store.couch.get('layer:osm'), layer: 'ocean', minzoom: 5, maxzoom: 4 }
+    await store.couch.put({ ...wrongLayer, bounds: [-20, -10, -10, 10] })
     await store.couch.put({ ...await store.couch.get('tilecouch'), schema: 'one' })
     const before = await stateOf(store)
     const expected = [
@@ -105,8 +105,8 @@ onEachStore('a whole store', backend => {
       'outside-zooms osm:2:0:1', ...Array.from({ length: 8 }, (_, y) => `outside-zooms osm:3:3:${y}`),
       'stray-edition edition:gone@2020-01-01T00:00:00Z'
     ].sort()
-    const seen = await look(store)
-    assert.deepEqual(seen.said, expected)
+    const first = await look(store)
+    assert.deepEqual(first.said, expected)
     assert.deepEqual(await stateOf(store), before, 'looking wrote nothing')
 
     const { report, said } = await look(store, { fix: true })
@@ -191,10 +191,10 @@ onEachStore('a whole store', backend => {
   }).timeout(60000)
 })
 
-// Bytes that a disk has damaged: they are found and left, and right after they were deleted and loaded again.
+// Bytes that a disk has damaged. They are found and not repaired, and correct after a deletion and a new load.
 
-/** With the revision that it has wherever it was moved to the past. */
-async function moved (id, seed) {
+/** A past version with the revision that every store gives it when it moves to the past. */
+async function movedToPast (id, seed) {
   const bytes = await tile(seed)
   const image = { content_type: 'image/png', data: bytes.toString('base64'), digest: digestOf(bytes) }
   return written({ ...await document(id), _attachments: { tile: image } })
@@ -203,21 +203,21 @@ async function moved (id, seed) {
 onEachStore('damaged bytes', backend => {
   let store
   const damaged = new Set()
-  useStore(backend, { once: true, public: false, async fill (own) {
-    store = own
+  useStore(backend, { once: true, public: false, async fill (opened) {
+    store = opened
     const docs = await Promise.all(
       [0, 1, 2, 3].flatMap(y => [document(`osm:3:1:${y}`, {}, tile(y)),
-        y === 1 ? document(`osm:3:1:${y}@${T1}`, {}, tile(10 + y)) : moved(`osm:3:1:${y}@${T1}`, 10 + y)])
+        y === 1 ? document(`osm:3:1:${y}@${T1}`, {}, tile(10 + y)) : movedToPast(`osm:3:1:${y}@${T1}`, 10 + y)])
     )
     await store.defineLayer('osm', { minzoom: 3, maxzoom: 3 })
     await plant(store, docs)
     for (const id of ['osm:3:1:0', 'osm:3:1:3', `osm:3:1:1@${T1}`, `osm:3:1:2@${T1}`]) {
       damaged.add((await store.couch.get(id))._rev)
     }
-    // what the disk says of the damaged ones is read by everybody, until they are written anew
-    store.couch.request = async asked => {
-      const answer = await Couch.prototype.request.call(store.couch, asked)
-      if (asked.path === '_bulk_get' && Array.isArray(answer)) {
+    // Every reader gets the damaged bytes, until the documents are written again.
+    store.couch.request = async options => {
+      const answer = await Couch.prototype.request.call(store.couch, options)
+      if (options.path === '_bulk_get' && Array.isArray(answer)) {
         for (const { doc } of answer) if (damaged.has(doc?._rev) && doc._attachments.tile.data) {
           const { tile: image } = doc._attachments
           image.data = flipped(image.data, image.data.indexOf('IDAT') + 9)
@@ -228,28 +228,28 @@ onEachStore('damaged bytes', backend => {
   } })
 
   const lookAtBytes = async options => {
-    const found = []
+    const findings = []
     const report = await check(store,
-      { layers: ['osm'], decode: false, onFinding: ({ code, where }) => found.push(`${code} ${where}`), ...options })
-    return { found: found.filter(text => text.startsWith('wrong-digest')).sort(), report }
+      { layers: ['osm'], decode: false, onFinding: ({ code, where }) => findings.push(`${code} ${where}`), ...options })
+    return { found: findings.filter(text => text.startsWith('wrong-digest')).sort(), report }
   }
-  const all = ['osm:3:1:0', `osm:3:1:1@${T1}`, `osm:3:1:2@${T1}`, 'osm:3:1:3'].map(id => `wrong-digest ${id}`).sort()
+  const faults = ['osm:3:1:0', `osm:3:1:1@${T1}`, `osm:3:1:2@${T1}`, 'osm:3:1:3'].map(id => `wrong-digest ${id}`).sort()
 
   it('are found, and are not changed by a repair', async () => {
-    assert.deepEqual((await lookAtBytes()).found, all)
+    assert.deepEqual((await lookAtBytes()).found, faults)
     const { report } = await lookAtBytes({ fix: true })
     assert.deepEqual([report.repair?.repaired, report.repair?.remaining], [{}, { 'wrong-digest': 4 }])
-    assert.deepEqual((await lookAtBytes()).found, all)
+    assert.deepEqual((await lookAtBytes()).found, faults)
   })
 
   it('are correct after their documents were deleted and loaded again', async () => {
-    const ids = all.map(text => text.slice('wrong-digest '.length))
+    const ids = faults.map(text => text.slice('wrong-digest '.length))
     const rows = await store.couch.docs(ids)
     await store.couch.write(rows.map(({ doc: { _id, _rev } }) => ({ _id, _rev, _deleted: true })))
     await load(store, memorySource({ '3/1/0': 1, '3/1/3': 2 }), { layer: 'osm', time: T2 })
     await load(store, memorySource({ '3/1/1': 3, '3/1/2': 4 }), { layer: 'osm', time: T1 })
-    const { found, report } = await lookAtBytes()
-    assert.deepEqual([found, report.faults], [[], 0])
+    const { found: findings, report } = await lookAtBytes()
+    assert.deepEqual([findings, report.faults], [[], 0])
     const seeds = { 'osm:3:1:0': 1, 'osm:3:1:3': 2, [`osm:3:1:1@${T1}`]: 3, [`osm:3:1:2@${T1}`]: 4 }
     for (const [id, seed] of Object.entries(seeds)) {
       const [{ doc }] = await store.couch.docs([id], { attachments: true })
@@ -258,13 +258,13 @@ onEachStore('damaged bytes', backend => {
   })
 })
 
-// Names that no new layer may have, and a store that has such a layer from before.
+// Names that new layers may not have, and a store with an older layer of such a name.
 
 const versionOf = (layer, time, seed) => ({ layer, z: 3, x: 1, y: 2, time, bytes: png(seed) })
 
 onEachStore('reserved names', backend => {
   let store
-  useStore(backend, { fill: own => { store = own } })
+  useStore(backend, { fill: opened => { store = opened } })
 
   it('are refused for new, copied and renamed layers', async () => {
     await store.defineLayer('osm', {})
@@ -314,7 +314,9 @@ describe('the steps from schema to schema', () => {
 onEachStore('a store of an earlier release', backend => {
   let url, store
 
-  /** As an earlier program left it: no mark, design documents of its own, and one that is missing. */
+  /**
+   * A store as an earlier program left it: without the store document, with old design documents, one of them missing.
+   */
   before(async function () {
     this.timeout(60000)
     url = await backend.database()
@@ -338,8 +340,8 @@ onEachStore('a store of an earlier release', backend => {
 
   it('is unchanged by a dry run, which lists what to do', async () => {
     const before = await state()
-    const { from, to, steps: todo, designs } = await upgrade(store, { dryRun: true })
-    assert.deepEqual([from, to, todo.map(({ name, done }) => [name, done])], [0, SCHEMA, [['mark', false]]])
+    const { from, to, steps: plannedSteps, designs } = await upgrade(store, { dryRun: true })
+    assert.deepEqual([from, to, plannedSteps.map(({ name, done }) => [name, done])], [0, SCHEMA, [['mark', false]]])
     assert.deepEqual(designs.map(({ id, action }) => `${id} ${action}`), ['_design/versions changed',
       '_design/tiles changed', '_design/lifecycle removed', '_design/sizes removed'])
     assert.equal(await state(), before)
@@ -359,8 +361,8 @@ onEachStore('a store of an earlier release', backend => {
     assert.deepEqual([summary.steps.map(({ done }) => done),
       summary.designs.filter(({ action }) => action === 'unchanged')], [[true], []])
     assert.ok(served.length > 1 && served.every(rows => rows === 6), `${served}`)
-    const again = await upgrade(store)
-    assert.deepEqual([again.from, again.steps, again.designs.every(({ action }) => action === 'unchanged')],
+    const second = await upgrade(store)
+    assert.deepEqual([second.from, second.steps, second.designs.every(({ action }) => action === 'unchanged')],
       [SCHEMA, [], true])
     assert.deepEqual((await check(store)).kinds, {})
     await publish(store)

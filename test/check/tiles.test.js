@@ -1,6 +1,6 @@
-// Damaged tiles, found, repaired and found clean: nothing is lost of their bytes. In memory, where each can be killed
-// after every write, and on every store. Tiles with wrong fields or bytes are left until they are deleted and loaded
-// again.
+// Damaged tiles: found, repaired, and then not found any more, without losing an image. Tested in memory, where the
+// repair is killed after every write, and on every store. Tiles with wrong fields or bytes stay until they are deleted
+// and loaded again.
 import assert from 'node:assert/strict'
 import { Store, check, load, parseTileId, publish, push } from '../../loader/index.js'
 import { Couch } from '../../loader/store/couch.js'
@@ -16,10 +16,10 @@ import { tile } from '../support/sample-tiles.js'
 import { useStore } from '../support/store.js'
 import { broken, damage, imagesOf, plant } from './damage.js'
 
-/** Versions as they stand, oldest first, with their images. */
+/** The versions of a tile, oldest first, with their images. */
 async function versionsOf (couch, id) {
   const [{ heads, pasts }] = await readTileLeaves(couch, [id])
-  // a copy of the head may stand in the past
+  // a copy of the head may be in the past
   const docs = [...pasts.filter(({ time }) => time !== heads[0]?.time), ...heads]
   for (const doc of docs) {
     const { layer, z, x, y, time } = parseTileId(doc._id)
@@ -36,10 +36,10 @@ async function versionsOf (couch, id) {
 }
 
 const sorted = values => [...new Set(values)].sort()
-/** Notes what is found, by layer. */
-const noteIn = into => ({ code, where }) => {
+/** Collects findings by layer. */
+const noteIn = findings => ({ code, where }) => {
   const [layer] = where.split(':')
-  into.set(layer, [...into.get(layer) ?? [], code].sort())
+  findings.set(layer, [...findings.get(layer) ?? [], code].sort())
 }
 
 describe('a damaged tile in memory', () => {
@@ -53,13 +53,13 @@ describe('a damaged tile in memory', () => {
     return { couch, store, repair: (onLeft = () => {}) => repairTimelines(store, [id], { onLeft }) }
   }
 
-  for (const [what, { docs, after }] of Object.entries(damage)) {
-    it(`with ${what} is repaired, after whichever write the repair is killed`, async () => {
+  for (const [kind, { docs, after }] of Object.entries(damage)) {
+    it(`with ${kind} is repaired, after whichever write the repair is killed`, async () => {
       const planted = await Promise.all(docs(id))
       for (let lives = 0, isDone = false; !isDone; lives++) {
         assert.ok(lives < 30, 'it comes to an end')
-        const { couch, repair: mend } = await open(planted)
-        const repair = () => mend((at, why) => assert.fail(`${at}: ${why}`))
+        const { couch, repair: repairTile } = await open(planted)
+        const repair = () => repairTile((tileId, why) => assert.fail(`${tileId}: ${why}`))
         couch.lives = lives
         await repair().then(() => { isDone = true }, error => assert.equal(error.code, 'ABORTED'))
         couch.lives = Infinity
@@ -67,14 +67,14 @@ describe('a damaged tile in memory', () => {
         const { times, images } = await versionsOf(couch, id)
         assert.deepEqual(times, after, `${lives} writes`)
         assert.deepEqual(sorted(images), sorted(imagesOf(planted)), `every image is there after ${lives} writes`)
-        const revs = couch.ids.map(at => couch.leavesAt(at).map(({ rev }) => rev))
+        const revs = couch.ids.map(docId => couch.leavesAt(docId).map(({ rev }) => rev))
         await repair()
-        assert.deepEqual(couch.ids.map(at => couch.leavesAt(at).map(({ rev }) => rev)),
+        assert.deepEqual(couch.ids.map(docId => couch.leavesAt(docId).map(({ rev }) => rev)),
           revs, 'another run changes nothing')
       }
     })
 
-    it(`with ${what} is repaired while loads write to it`, async () => {
+    it(`with ${kind} is repaired while loads write to it`, async () => {
       const planted = await Promise.all(docs(id))
       const loads = [['2024-01-01T00:00:00Z', 8], ['2021-12-01T00:00:00Z', 9]]
       for (let writes = 0, hasRun = true; hasRun && writes < 10; writes++) {
@@ -102,36 +102,36 @@ describe('a damaged tile in memory', () => {
 
 onEachStore('damaged tiles', backend => {
   let store, report
-  const layers = new Map(Object.keys(damage).map((what, at) => [`damage${at}`, what]))
+  const layers = new Map(Object.keys(damage).map((kind, index) => [`damage${index}`, kind]))
   const planted = new Map()
-  const [found, repaired, again] = [new Map(), new Map(), new Map()]
-  useStore(backend, { once: true, public: false, async fill (own) {
-    store = own
-    for (const [layer, what] of layers) {
+  const [reported, repaired, remaining] = [new Map(), new Map(), new Map()]
+  useStore(backend, { once: true, public: false, async fill (opened) {
+    store = opened
+    for (const [layer, kind] of layers) {
       await store.defineLayer(layer, { minzoom: 0, maxzoom: 8 })
-      planted.set(layer, await Promise.all(damage[what].docs(`${layer}:3:1:0`)))
+      planted.set(layer, await Promise.all(damage[kind].docs(`${layer}:3:1:0`)))
     }
     await plant(store, [...planted.values()].flat())
     await push(store.couch, (await ownDesigns()).filter(({ _id }) => _id === '_design/tiles'))
-    const look = (into, options) => check(store, { layers: [...layers.keys()], onFinding: noteIn(into), ...options })
-    await look(found)
+    const look = (notes, options) => check(store, { layers: [...layers.keys()], onFinding: noteIn(notes), ...options })
+    await look(reported)
     report = await look(repaired, { fix: true, decode: false })
-    await look(again)
+    await look(remaining)
   } })
 
-  for (const [layer, what] of layers) {
-    it(`are found and repaired: ${what}`, async () => {
-      assert.deepEqual(found.get(layer), damage[what].found)
-      assert.deepEqual(repaired.get(layer), damage[what].found, 'what was found is what was repaired')
+  for (const [layer, kind] of layers) {
+    it(`are found and repaired: ${kind}`, async () => {
+      assert.deepEqual(reported.get(layer), damage[kind].found)
+      assert.deepEqual(repaired.get(layer), damage[kind].found, 'what was found is what was repaired')
       const { times, images } = await versionsOf(store.couch, `${layer}:3:1:0`)
-      assert.deepEqual(times, damage[what].after)
+      assert.deepEqual(times, damage[kind].after)
       assert.deepEqual(sorted(images), sorted(imagesOf(planted.get(layer))), 'every image is there')
-      assert.equal(again.get(layer), undefined, 'nothing is found any more')
+      assert.equal(remaining.get(layer), undefined, 'nothing is found any more')
     })
   }
 
   it('are all counted as repaired, and none as remaining', () => {
-    const counted = [...found.values()].flat().length
+    const counted = [...reported.values()].flat().length
     assert.deepEqual(report.repair?.remaining, {})
     assert.deepEqual([report.faults + report.warnings,
       Object.values(report.repair?.repaired ?? {}).reduce((a, b) => a + b)], [counted, counted])
@@ -142,28 +142,28 @@ onEachStore('tiles with wrong fields or bytes', backend => {
   const layers = Object.keys(broken).map((_, at) => `broken${at}`)
   const T1 = '2021-06-01T00:00:00Z'
   let store
-  useStore(backend, { once: true, public: false, async fill (own) {
-    store = own
+  useStore(backend, { once: true, public: false, async fill (opened) {
+    store = opened
     const planted = []
-    for (const [at, { docs }] of Object.values(broken).entries()) {
-      await store.defineLayer(layers[at], { minzoom: 0, maxzoom: 8 })
-      planted.push(...await Promise.all(docs(`${layers[at]}:3:1:0`)))
+    for (const [index, { docs }] of Object.values(broken).entries()) {
+      await store.defineLayer(layers[index], { minzoom: 0, maxzoom: 8 })
+      planted.push(...await Promise.all(docs(`${layers[index]}:3:1:0`)))
     }
     await plant(store, planted)
     await push(store.couch, (await ownDesigns()).filter(({ _id }) => _id === '_design/tiles'))
   } })
 
   const look = async options => {
-    const found = new Map()
-    return { found, report: await check(store, { layers, onFinding: noteIn(found), ...options }) }
+    const findings = new Map()
+    return { found: findings, report: await check(store, { layers, onFinding: noteIn(findings), ...options }) }
   }
 
   it('are found, and are not changed by a repair', async () => {
-    const { found, report } = await look({ fix: true, decode: false })
-    const codes = Object.values(broken).map(({ found: own }) => own)
-    assert.deepEqual(layers.map(layer => found.get(layer)), codes)
+    const { found: foundCodes, report } = await look({ fix: true, decode: false })
+    const codes = Object.values(broken).map(({ found: findings }) => findings)
+    assert.deepEqual(layers.map(layer => foundCodes.get(layer)), codes)
     assert.deepEqual([report.repair?.repaired, report.repair?.faults], [{}, codes.flat().length])
-    assert.deepEqual((await look()).found, found, 'nothing was written')
+    assert.deepEqual((await look()).found, foundCodes, 'nothing was written')
   }).timeout(60000)
 
   it('are correct after they were deleted and loaded again', async () => {
@@ -177,23 +177,23 @@ onEachStore('tiles with wrong fields or bytes', backend => {
   }).timeout(60000)
 })
 
-// While loads write to the very tiles that it repairs, nothing of either is lost.
+// A repair loses nothing while loads write to the same tiles.
 onEachStore('a repair', backend => {
   let store, url, planted
-  useStore(backend, { public: false, async fill (...own) {
-    [store, url] = own
+  useStore(backend, { public: false, async fill (...opened) {
+    [store, url] = opened
     await store.defineLayer('osm', { minzoom: 3, maxzoom: 3 })
-    const docs = Object.values(damage).flatMap((one, at) => one.docs(`osm:3:${at >> 3}:${at % 8}`))
+    const docs = Object.values(damage).flatMap((kind, index) => kind.docs(`osm:3:${index >> 3}:${index % 8}`))
     planted = await Promise.all(docs)
     await plant(store, planted)
     await publish(store)
   } })
 
-  const found = async () => (await check(store, { decode: false })).kinds
-  const expectWhole = async images => {
+  const kindsOf = async () => (await check(store, { decode: false })).kinds
+  const assertImages = async images => {
     const tiles = await checkInvariants(url)
-    const there = new Set([...tiles.values()].flat().flatMap(({ bytes }) => bytes ? [bytes.toString('base64')] : []))
-    for (const image of images) assert.ok(there.has(image))
+    const stored = new Set([...tiles.values()].flat().flatMap(({ bytes }) => bytes ? [bytes.toString('base64')] : []))
+    for (const image of images) assert.ok(stored.has(image))
   }
 
   it('loses no image while loads write to the same tiles', async () => {
@@ -212,13 +212,13 @@ onEachStore('a repair', backend => {
     })()
     const repaired = check(store, { decode: false, fix: true })
     await Promise.all([loads, repaired])
-    await check(store, { decode: false, fix: true }) // what loads had refused of damaged tiles is not repaired by them
-    assert.deepEqual(await found(), {})
-    await expectWhole([...stored, ...imagesOf(planted)])
+    await check(store, { decode: false, fix: true }) // repairs tiles that a refused write of a load left unsettled
+    assert.deepEqual(await kindsOf(), {})
+    await assertImages([...stored, ...imagesOf(planted)])
   }).timeout(60000)
 
-  const long = process.env.TILECOUCH_LONG ? it : it.skip
-  long('loses no image when it is killed after any number of writes and run again', async () => {
+  const longTest = process.env.TILECOUCH_LONG ? it : it.skip
+  longTest('loses no image when it is killed after any number of writes and run again', async () => {
     let runs = 0
     for (let isDone = false; !isDone; runs++) {
       let lives = runs
@@ -232,7 +232,7 @@ onEachStore('a repair', backend => {
       store.couch.request = Couch.prototype.request
     }
     assert.ok(runs > 2, `${runs} runs`)
-    assert.deepEqual(await found(), {})
-    await expectWhole(imagesOf(planted))
+    assert.deepEqual(await kindsOf(), {})
+    await assertImages(imagesOf(planted))
   }).timeout(600000)
 })

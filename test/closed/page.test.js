@@ -27,12 +27,12 @@ describe('the words of the pages for closed maps', () => {
   })
 
   it('are only for browsers that open a page, and escape HTML in names', () => {
-    const isAsked = (accept, method = 'GET') => asksForPage({ method, headers: { accept } })
-    assert.ok(isAsked(BROWSER))
+    const asksFor = (accept, method = 'GET') => asksForPage({ method, headers: { accept } })
+    assert.ok(asksFor(BROWSER))
     for (const accept of [undefined, '*/*', 'application/json', 'image/avif,image/webp,*/*', 'text/html5']) {
-      assert.ok(!isAsked(accept), accept)
+      assert.ok(!asksFor(accept), accept)
     }
-    for (const method of ['HEAD', 'POST']) assert.ok(!isAsked(BROWSER, method), method)
+    for (const method of ['HEAD', 'POST']) assert.ok(!asksFor(BROWSER, method), method)
     const html = signInPage('<b title="x">&', 'en').body.toString()
     assert.match(html, /&lt;b title=&quot;x&quot;&gt;&amp;, who may not read/)
     assert.doesNotMatch(html, /<b /)
@@ -74,8 +74,8 @@ for (const { name, start } of targets) {
         await answered(401, open(target.anonymous, path), 'unauthorized')
       }
       for (const path of ['', '/', '/_all_docs', '/_design/tiles']) {
-        const asked = target.anonymous('GET', db + path, undefined, { accept: BROWSER })
-        await answered(401, asked, 'unauthorized')
+        const pendingAnswer = target.anonymous('GET', db + path, undefined, { accept: BROWSER })
+        await answered(401, pendingAnswer, 'unauthorized')
       }
     })
 
@@ -105,13 +105,13 @@ for (const { name, start } of targets) {
 }
 
 onEachStore('a gateway with private layers', backend => {
-  const own = useGateway(backend, { fill, options: { ...OPTIONS, privateLayers: '*' } })
-  const open = (path, headers = {}) => own.ask(path, { headers: { accept: BROWSER, ...headers } })
+  const stage = useGateway(backend, { fill, options: { ...OPTIONS, privateLayers: '*' } })
+  const open = (path, headers = {}) => stage.ask(path, { headers: { accept: BROWSER, ...headers } })
 
   it('answers programs with the viewer or a JSON error, and addresses of layers with errors', async () => {
-    const page = await own.ask('/')
+    const page = await stage.ask('/')
     assert.deepEqual([page.status, page.headers['content-type']], [200, 'text/html; charset=utf-8'])
-    const { status, json } = await own.ask(`/?token=${expired(['*'])}`)
+    const { status, json } = await stage.ask(`/?token=${expired(['*'])}`)
     assert.deepEqual([status, json.error], [401, 'TOKEN_EXPIRED'])
     for (const path of ['/secret.json', '/secret/3/1/0.png', '/db/secret:3:1:0']) {
       assert.equal((await open(path)).status, 401)
@@ -133,8 +133,8 @@ onEachStore('a gateway with private layers', backend => {
 
   it('tells a browser whether the token of a link has expired or is not valid', async () => {
     const old = expired(['*'])
-    const late = await open(`/?token=${old}`, { cookie: `tilecouch-a=${token(['*'])}` })
-    assert.deepEqual([late.status, /has expired/.test(late.text), late.text.includes(old)], [401, true, false])
+    const answer = await open(`/?token=${old}`, { cookie: `tilecouch-a=${token(['*'])}` })
+    assert.deepEqual([answer.status, /has expired/.test(answer.text), answer.text.includes(old)], [401, true, false])
     for (const page of ['/', '/layers']) assert.match((await open(`${page}?token=nonsense`)).text, /is not valid/)
     assert.match((await open('/', { cookie: `tilecouch-a=${old}` })).text, /has expired/)
   })
@@ -145,8 +145,8 @@ onEachStore('a gateway with private layers', backend => {
       { authorization: `Bearer ${token(['*'])}` }]) {
       assert.match((await open('/', headers)).text, /<title>tilecouch/)
     }
-    const partly = await own.another({ privateLayers: ['secret'], accessKeys: KEYS })
-    const answer = await fetch(partly.url, { headers: { accept: BROWSER } })
+    const partlyPrivate = await stage.another({ privateLayers: ['secret'], accessKeys: KEYS })
+    const answer = await fetch(partlyPrivate.url, { headers: { accept: BROWSER } })
     assert.match(await answer.text(), /<title>tilecouch/)
   })
 })

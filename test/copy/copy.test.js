@@ -1,5 +1,5 @@
-// A copy is the layer as it is, whatever it holds and whoever is at work meanwhile. Another name for a layer: nothing
-// is lost on the way, whoever loads meanwhile and whenever it is killed.
+// A copy equals its layer, whatever it contains and whatever runs meanwhile. A renamed layer loses nothing during loads
+// and kills.
 import assert from 'node:assert/strict'
 import { Store, copyLayer, load, moveLayer, parseArea, removeLayer } from '../../loader/index.js'
 import { layerOf } from '../../loader/maintain/copy/documents.js'
@@ -17,17 +17,17 @@ import { startCommand } from '../support/command.js'
 onEachStore('copying a layer', backend => {
   let store, url
   useStore(backend,
-    { once: true, published: 'functions', fill: (...own) => { [store, url] = own; return fill(store, 'osm') } })
+    { once: true, published: 'functions', fill: (...opened) => { [store, url] = opened; return fill(store, 'osm') } })
 
   it('copies every field of tiles, editions and the layer document', async () => {
     const planned = await copyLayer(store, 'osm', 'two', { dryRun: true })
     await assert.rejects(store.layer('two'), { code: 'LAYER_NOT_FOUND' })
-    const done = await copyLayer(store, 'osm', 'two', { limits: { tiles: 5, batch: 3 } })
-    const here = await tilesOf(store, 'osm')
-    assert.deepEqual(await tilesOf(store, 'two'), here)
-    assert.deepEqual([done.versions, done.failed, planned.versions, planned.bytes],
-      [here.length, 0, here.length, done.bytes])
-    assert.ok(here.some(({ contested, note, gone }) => contested && note && !gone) && here.some(({ gone }) => gone),
+    const summary = await copyLayer(store, 'osm', 'two', { limits: { tiles: 5, batch: 3 } })
+    const tiles = await tilesOf(store, 'osm')
+    assert.deepEqual(await tilesOf(store, 'two'), tiles)
+    assert.deepEqual([summary.versions, summary.failed, planned.versions, planned.bytes],
+      [tiles.length, 0, tiles.length, summary.bytes])
+    assert.ok(tiles.some(({ contested, note, gone }) => contested && note && !gone) && tiles.some(({ gone }) => gone),
       'there is something to lose')
     const { layer, ...fields } = await store.layer('osm')
     assert.deepEqual(await store.layer('two'), { layer: 'two', ...fields })
@@ -38,25 +38,25 @@ onEachStore('copying a layer', backend => {
 
   it('changes nothing when run again, and copies later additions', async () => {
     const { doc_count: before, update_seq: seq } = await store.info()
-    const again = await copyLayer(store, 'osm', 'two')
-    assert.deepEqual([again.versions, again.extended, again.editions], [0, 0, 0])
+    const repeated = await copyLayer(store, 'osm', 'two')
+    assert.deepEqual([repeated.versions, repeated.extended, repeated.editions], [0, 0, 0])
     assert.deepEqual([(await store.info()).doc_count, parseInt((await store.info()).update_seq)],
       [before, parseInt(seq)])
     await store.write([...square({ layer: 'osm', time: T(8), side: 2, seed: (x, y) => 800 + x + y }),
       { layer: 'osm', z: 5, x: 9, y: 9, time: T(8), bytes: png(1) }], { stored: S(8) })
     await store.write([{ layer: 'osm', z: 5, x: 3, y: 3, time: T(2), bytes: png(2) }], { stored: S(8) })
     await store.extend([{ id: 'osm:5:3:0', expires: T(30), origin: { url: 'http://there/', checked: S(8) } }])
-    const later = await copyLayer(store, 'osm', 'two')
-    assert.deepEqual([later.versions, later.extended], [6, 1])
+    const laterCopy = await copyLayer(store, 'osm', 'two')
+    assert.deepEqual([laterCopy.versions, laterCopy.extended], [6, 1])
     assert.deepEqual(await tilesOf(store, 'two'), await tilesOf(store, 'osm'))
     await checkInvariants(url)
   }).timeout(20000)
 
   it('as of a time copies no later versions, no expiry and no upstream', async () => {
     await copyLayer(store, 'osm', 'then', { time: '2024-01-03' })
-    const wanted = (await tilesOf(store, 'osm')).filter(({ time }) => time <= '2024-01-03T23:59:59Z')
+    const expectedTiles = (await tilesOf(store, 'osm')).filter(({ time }) => time <= '2024-01-03T23:59:59Z')
     const moments = tiles => tiles.map(({ place, time }) => `${place}@${time}`).sort()
-    assert.deepEqual(moments(await tilesOf(store, 'then')), moments(wanted))
+    assert.deepEqual(moments(await tilesOf(store, 'then')), moments(expectedTiles))
     assert.ok((await tilesOf(store, 'then')).every(({ current, expires }) => !current || expires === undefined))
     const { ttl, upstream } = await store.layer('then')
     assert.deepEqual([ttl, upstream], [undefined, undefined])
@@ -80,13 +80,13 @@ onEachStore('copying a layer', backend => {
 
   it('into an existing layer merges versions, keeps its fields, and extends its bounds to contain both', async () => {
     await store.defineLayer('other', { ttl: 5, attribution: 'mine' })
-    await store.write([[0, 99, 5], [1, 1, 6], [2, 3, 7]].map(([at, day, seed]) => (
-      { layer: 'other', z: 5, x: at, y: at, time: T(day), bytes: png(seed) })))
+    await store.write([[0, 99, 5], [1, 1, 6], [2, 3, 7]].map(([position, day, seed]) => (
+      { layer: 'other', z: 5, x: position, y: position, time: T(day), bytes: png(seed) })))
     assert.equal((await copyLayer(store, 'osm', 'other')).failed, 0)
-    // of two images of one time the later run counts, and the other keeps a place a second before
-    for (const [at, seed] of [[1, 6], [2, 7]]) {
+    // Of two images of one time the later run counts. The other one moves one second earlier.
+    for (const [position, seed] of [[1, 6], [2, 7]]) {
       assert.ok((await tilesOf(store, 'other'))
-        .some(tile => tile.x === at && tile.y === at && tile.digest === digestOf(png(seed))), `${at}`)
+        .some(tile => tile.x === position && tile.y === position && tile.digest === digestOf(png(seed))), `${position}`)
     }
     assert.deepEqual((await store.head('other', 5, 0, 0)).bytes, png(5), 'what is newer stays the newest')
     assert.ok((await store.versions('other', 5, 0, 0)).length > 2)
@@ -115,15 +115,15 @@ onEachStore('copying a layer', backend => {
   })
 
   it('from another store copies its whole past, even under the name of a removed layer', async () => {
-    const there = await Store.create(await backend.database())
-    await publishFunctions(there)
-    await copyLayer(there, 'osm', 'osm', { source: store })
-    assert.deepEqual(await tilesOf(there, 'osm'), await tilesOf(store, 'osm'))
-    await removeLayer(there, 'osm')
-    assert.deepEqual(await tilesOf(there, 'osm'), [])
-    await copyLayer(there, 'osm', 'osm', { source: store })
-    assert.deepEqual(await tilesOf(there, 'osm'), await tilesOf(store, 'osm'))
-    await there.destroy()
+    const otherStore = await Store.create(await backend.database())
+    await publishFunctions(otherStore)
+    await copyLayer(otherStore, 'osm', 'osm', { source: store })
+    assert.deepEqual(await tilesOf(otherStore, 'osm'), await tilesOf(store, 'osm'))
+    await removeLayer(otherStore, 'osm')
+    assert.deepEqual(await tilesOf(otherStore, 'osm'), [])
+    await copyLayer(otherStore, 'osm', 'osm', { source: store })
+    assert.deepEqual(await tilesOf(otherStore, 'osm'), await tilesOf(store, 'osm'))
+    await otherStore.destroy()
   }).timeout(30000)
 
   it('refuses bad options', async () => {
@@ -140,7 +140,7 @@ onEachStore('copying a layer', backend => {
   })
 })
 
-// A copy that is made again, of what was edited and put back, or into a store that has the same version.
+// A copy that is made again after edits and reverts, or into a store that already has the same version.
 
 const atYear = year => `${year}-01-01T00:00:00Z`
 const [A, B, C] = [1, 2, 3]
@@ -149,9 +149,9 @@ onEachStore('a copy of a tile that was edited and reverted', backend => {
   let source, target, url
   const define = store => store.defineLayer('osm', { format: 'png' })
   useStore(backend, { published: 'functions', fill: store => { source = store; return define(store) } })
-  useStore(backend, { published: 'functions', fill: (...own) => { [target, url] = own; return define(target) } })
+  useStore(backend, { published: 'functions', fill: (...opened) => { [target, url] = opened; return define(target) } })
 
-  /** One tile: an image a year. */
+  /** Writes one tile with an image per year. */
   const write = async (store, history, layer = 'osm') => {
     for (const [year, seed] of Object.entries(history)) {
       await store.putEdition(layer, atYear(year), { title: year })
@@ -161,8 +161,8 @@ onEachStore('a copy of a tile that was edited and reverted', backend => {
       assert.equal(failed, 0)
     }
   }
-  /** What the map shows at the end of each year; null: nothing. */
-  const shown = async (store, layer = 'osm') => {
+  /** The images that the map shows at the end of each year, or null for none. */
+  const shownImages = async (store, layer = 'osm') => {
     const years = [2019, 2020, 2021, 2022, 2023, 2024, 2025]
     const seedAt = async year => {
       try {
@@ -176,22 +176,22 @@ onEachStore('a copy of a tile that was edited and reverted', backend => {
     const seeds = await Promise.all(years.map(seedAt))
     return Object.fromEntries(years.map((year, index) => [year, seeds[index]]))
   }
-  const same = async (layer = 'osm') => {
-    assert.deepEqual(await shown(target, layer), await shown(source))
+  const assertSame = async (layer = 'osm') => {
+    assert.deepEqual(await shownImages(target, layer), await shownImages(source))
     assert.deepEqual((await target.head(layer, 4, 1, 1)).digest, (await source.head('osm', 4, 1, 1)).digest)
     await checkInvariants(url)
   }
 
-  for (const [what, histories] of Object.entries({
+  for (const [title, histories] of Object.entries({
     'after an edit and its revert: A, B, A': [{ 2020: A }, { 2021: B, 2022: A }],
     'after a tile was gone and came back: A, gone, A': [{ 2020: A }, { 2021: null, 2022: A }],
     'after edits between two copied times: A, (B, A), C': [{ 2020: A, 2023: C }, { 2021: B, 2022: A }]
   })) {
-    it(`run again ${what}, shows the same as its source`, async () => {
+    it(`run again ${title}, shows the same as its source`, async () => {
       for (const history of histories) {
         await write(source, history)
         await copyLayer(target, 'osm', 'osm', { source })
-        await same()
+        await assertSame()
       }
     })
   }
@@ -201,11 +201,11 @@ onEachStore('a copy of a tile that was edited and reverted', backend => {
     await copyLayer(source, 'osm', 'two')
     await write(source, { 2021: B, 2022: A })
     await copyLayer(source, 'osm', 'two')
-    assert.deepEqual(await shown(source, 'two'), await shown(source))
+    assert.deepEqual(await shownImages(source, 'two'), await shownImages(source))
     await write(target, { 2020: A })
     await write(source, { 2020: A, 2021: B, 2022: A })
     await copyLayer(target, 'osm', 'osm', { source })
-    await same()
+    await assertSame()
   })
 
   it('copies statements of editions about tiles of the target: gone and unchanged ones', async () => {
@@ -222,22 +222,22 @@ onEachStore('a copy of a tile that was edited and reverted', backend => {
     await edition(source, 2021, { 1: A }, true)
     await edition(source, 2023, { 1: A }, true)
     await copyLayer(target, 'osm', 'osm', { source })
-    assert.deepEqual(await shown(target), { 2019: null, 2020: A, 2021: A, 2022: B, 2023: A, 2024: A, 2025: A })
-    const other = years => Promise.all(years.map(
+    assert.deepEqual(await shownImages(target), { 2019: null, 2020: A, 2021: A, 2022: B, 2023: A, 2024: A, 2025: A })
+    const secondTile = years => Promise.all(years.map(
       year => target.at('osm', 4, 1, 2, `${year}`).then(({ bytes }) => bytes.equals(png(A)) ? A : B, () => null)
     ))
-    assert.deepEqual(await other([2020, 2021, 2022, 2023]), [A, null, B, null])
+    assert.deepEqual(await secondTile([2020, 2021, 2022, 2023]), [A, null, B, null])
   })
 
-  // the load of 2022 confirmed A: the source has no version that says so today, and must know it all the same
+  // The load of 2022 confirmed A. The source has no version for it any more, but must keep its statement.
   it('makes two stores show the same in both directions', async () => {
     await write(source, { 2020: A, 2022: A })
     await write(source, { 2021: B })
     await write(target, { 2020: A, 2021: B, 2022: A })
     await copyLayer(target, 'osm', 'osm', { source })
-    await same()
+    await assertSame()
     await copyLayer(source, 'osm', 'osm', { source: target })
-    await same()
+    await assertSame()
   })
 
   it('that was stopped at any write is completed by the next run', async () => {
@@ -247,14 +247,14 @@ onEachStore('a copy of a tile that was edited and reverted', backend => {
     for (let writes = 1; writes < 6; writes++) {
       const { couch } = await Store.open(url)
       const bulk = couch.bulk.bind(couch)
-      let left = writes
-      couch.bulk = (...given) => left-- > 0 ? bulk(...given)
+      let writesLeft = writes
+      couch.bulk = (...parameters) => writesLeft-- > 0 ? bulk(...parameters)
         : Promise.reject(Object.assign(new Error('killed'), { code: 'KILLED' }))
       await copyLayer(new Store(couch), 'osm', 'osm', { source, limits: { batch: 1 } })
         .catch(error => assert.match(`${error.code} ${error.message}`, /KILLED|killed/))
     }
     await copyLayer(target, 'osm', 'osm', { source })
-    await same()
+    await assertSame()
   })
 })
 
@@ -262,7 +262,7 @@ const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 1)
 
 onEachStore('renaming a layer', backend => {
   let store, url, service
-  useStore(backend, { once: true, published: 'functions', fill: (...own) => { [store, url] = own } })
+  useStore(backend, { once: true, published: 'functions', fill: (...opened) => { [store, url] = opened } })
   after(() => service?.close())
 
   const documentsOf = async layer => [...await tilesOf(store, layer), ...await store.editions(layer)]
@@ -315,23 +315,23 @@ onEachStore('renaming a layer', backend => {
 
   it('loses no tile of a load at the same time', async () => {
     await fill(store, 'busy')
-    const later = square({ layer: 'busy', time: T(20), side: 4, seed: (x, y) => 400 + x + y })
+    const newerTiles = square({ layer: 'busy', time: T(20), side: 4, seed: (x, y) => 400 + x + y })
     let loaded
     const { done } = await moveLayer(store, 'busy', 'calm',
       { limits: { tiles: 4 }, onProgress: ({ step }) => {
-        if (step === 'copy') loaded ??= store.write(later, { stored: S(20) })
+        if (step === 'copy') loaded ??= store.write(newerTiles, { stored: S(20) })
       } })
     await loaded
-    const again = done && !(await tilesOf(store, 'busy')).length ? { done } : await moveLayer(store, 'busy', 'calm')
+    const second = done && !(await tilesOf(store, 'busy')).length ? { done } : await moveLayer(store, 'busy', 'calm')
       .catch(async error => {
-        // it was done, and what came after is a layer of its own
+        // the move was done, and later writes made a new layer
         assert.equal(error.code, 'LAYER_NOT_FOUND')
         return { done: true }
       })
-    assert.equal(again.done, true)
-    const all = [...await tilesOf(store, 'calm'), ...await tilesOf(store, 'busy')]
-    for (const { x, y } of later) {
-      assert.ok(all.some(tile => tile.x === x && tile.y === y && tile.time === T(20)), `${x} ${y}`)
+    assert.equal(second.done, true)
+    const tiles = [...await tilesOf(store, 'calm'), ...await tilesOf(store, 'busy')]
+    for (const { x, y } of newerTiles) {
+      assert.ok(tiles.some(tile => tile.x === x && tile.y === y && tile.time === T(20)), `${x} ${y}`)
     }
     for (const day of [1, 3]) {
       assert.equal((await tilesOf(store, 'calm')).filter(({ time }) => time === T(day)).length, 16)
@@ -347,13 +347,13 @@ onEachStore('renaming a layer', backend => {
     for (let round = 0; round < ROUNDS; round++) {
       const { child } = startCommand(['copy', 'osm', 'killed', '--move', '--db', url])
       const seq = parseInt((await json(url)).update_seq)
-      const many = 20 + round * before.length
-      await until(async () => child.exitCode !== null || parseInt((await json(url)).update_seq) > seq + many,
+      const writes = 20 + round * before.length
+      await until(async () => child.exitCode !== null || parseInt((await json(url)).update_seq) > seq + writes,
         { timeout: 30000, every: 2, what: 'a part of it' })
       await end(child, 'SIGKILL')
-      const stands = [...await tilesOf(store, 'killed'), ...await tilesOf(store, layer)]
+      const tiles = [...await tilesOf(store, 'killed'), ...await tilesOf(store, layer)]
       for (const { place, time, digest } of before) {
-        assert.ok(stands.some(tile => tile.place === place && tile.time === time && tile.digest === digest),
+        assert.ok(tiles.some(tile => tile.place === place && tile.time === time && tile.digest === digest),
           `${place} ${time}`)
       }
     }

@@ -1,3 +1,4 @@
+// The bundles of scripts and styles that browsers get, and the version of the viewer.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,19 +12,19 @@ import {
 import { compose, root } from '../../loader/couchapp/compose.js'
 import { useFolder } from '../support/folder.js'
 
-const entry = { 'main.js': { entry: 'main.js', format: 'iife', leaflet: 'global' } }
+const entries = { 'main.js': { entry: 'main.js', format: 'iife', leaflet: 'global' } }
 
 describe('bundles', () => {
   const folder = useFolder()
 
-  const refuses = async (files, why) => assert.rejects(bundle(entry, folder.write(files)), error => {
+  const refuses = async (files, pattern) => assert.rejects(bundle(entries, folder.write(files)), error => {
     assert.equal(error.code, 'COUCHAPP_INVALID')
-    assert.match(error.message, why)
+    assert.match(error.message, pattern)
     return true
   })
 
   it('hold a bundled worker as a text in the script that starts it', async () => {
-    const { 'main.js': { bytes, inputs } } = await bundle(entry, folder.write({
+    const { 'main.js': { bytes, inputs } } = await bundle(entries, folder.write({
       'main.js': 'import code from "./part/worker.js?worker"\nglobalThis.code = code',
       'part/worker.js': 'import { b } from "./b.js"\nglobalThis.result = b',
       'part/b.js': 'export const b = "from the worker"'
@@ -37,7 +38,7 @@ describe('bundles', () => {
 
   it('use the global L as Leaflet, and name the missing file when there is none', async () => {
     const { 'main.js': { bytes } } =
-      await bundle(entry, folder.write({ 'main.js': 'import L from "leaflet"\nL.found = true' }))
+      await bundle(entries, folder.write({ 'main.js': 'import L from "leaflet"\nL.found = true' }))
     const context = { L: { found: false } }
     vm.runInNewContext(bytes.toString(), context)
     assert.equal(context.L.found, true)
@@ -55,13 +56,13 @@ describe('bundles', () => {
 
   it('do not depend on the place of the folder or on a tsconfig.json above it', async () => {
     const text = 'import { a } from "./a.js"\nconsole.log(a, import.meta)'
-    const here = folder.write({
+    const sources = folder.write({
       'one/main.js': text, 'one/a.js': 'export const a = 1', 'deep/tsconfig.json': '{ nonsense',
       'deep/two/main.js': text, 'deep/two/a.js': 'export const a = 1'
     })
     const esm = { 'main.js': { entry: 'main.js', format: 'esm' } }
-    const [one, two] = await Promise.all(['one', 'deep/two'].map(name => bundle(esm, path.join(here, name))))
-    assert.deepEqual(one, two)
+    const [first, second] = await Promise.all(['one', 'deep/two'].map(name => bundle(esm, path.join(sources, name))))
+    assert.deepEqual(first, second)
   })
 
   it('come from an installed package as they were packed, until its own files change', async () => {
@@ -69,10 +70,10 @@ describe('bundles', () => {
       'main.js': 'import { a } from "./a.js"\nimport { b } from "b"\nconsole.log(a, b)', 'a.js': 'export const a = 1',
       'node_modules/b/index.js': 'export const b = 4'
     })
-    const text = async () => (await bundle(entry, dir))['main.js'].bytes.toString()
-    await shipBundles(entry, dir) // an earlier run may have left its own
+    const text = async () => (await bundle(entries, dir))['main.js'].bytes.toString()
+    await shipBundles(entries, dir) // an earlier run may have left its bundles
     folder.write({ 'node_modules/b/index.js': 'export const b = 5' })
-    await shipBundles(entry, dir)
+    await shipBundles(entries, dir)
     rmSync(path.join(dir, 'node_modules'), { recursive: true }) // npm may install libraries elsewhere
     assert.match(await text(), /console\.log\(1,5\)/)
     const [stored] = readdirSync(path.join(dir, 'bundles')).filter(name => name.endsWith('.bundle'))
@@ -86,10 +87,10 @@ describe('bundles', () => {
     const dir = folder.write({
       'main.js': 'import { a } from "./a.js"\nconsole.log(a)', 'a.js': 'export const a = 1', 'node_modules/x.json': '{}'
     })
-    const text = async () => (await bundle(entry, dir))['main.js'].bytes.toString()
-    const kept = path.join(dir, 'node_modules/.cache/tilecouch')
+    const text = async () => (await bundle(entries, dir))['main.js'].bytes.toString()
+    const cache = path.join(dir, 'node_modules/.cache/tilecouch')
     const first = await text()
-    const [stored] = readdirSync(kept).filter(name => name.endsWith('.bundle')).map(name => path.join(kept, name))
+    const [stored] = readdirSync(cache).filter(name => name.endsWith('.bundle')).map(name => path.join(cache, name))
     assert.equal(readFileSync(stored, 'utf8'), first)
     writeFileSync(path.join(dir, 'a.js'), 'export const a = 2')
     assert.match(await text(), /console\.log\(2\)/)
@@ -120,9 +121,9 @@ describe('bundles', () => {
 describe('the code that browsers get', () => {
   const names = { ...viewerBundles, ...layersBundles, ...adminBundles, ...clientBundles, ...besides }
   const pouch = /(^|\/)node_modules\/(pouchdb-browser|events|uuid|vuvuzela)\//
-  const reader = /(^|\/)node_modules\/(pbf|@mapbox\/(vector-tile|point-geometry))\// // of vector tiles
+  const reader = /(^|\/)node_modules\/(pbf|@mapbox\/(vector-tile|point-geometry))\// // reader of vector tiles
   const components = /(^|\/)node_modules\/(preact|htm)\//
-  const brought = {
+  const expectedPackages = {
     'admin.js': components,
     'layers.js': components,
     'viewer.js': components,
@@ -136,12 +137,12 @@ describe('the code that browsers get', () => {
   }
 
   it('is attached to the design document "tiles", beside all files that are not modules', async () => {
-    const { _attachments: attached } = (await compose()).find(({ _id }) => _id === '_design/tiles')
-    const plain = readdirSync(path.join(root, 'attachments'), { recursive: true })
+    const { _attachments: attachments } = (await compose()).find(({ _id }) => _id === '_design/tiles')
+    const plainFiles = readdirSync(path.join(root, 'attachments'), { recursive: true })
       .map(String).filter(name => /\.(?!js$|css$)\w+$/.test(name))
-    assert.deepEqual(Object.keys(attached).sort(),
-      [...Object.keys(names), ...plain, 'leaflet.css', 'leaflet.js'].sort())
-    const text = name => Buffer.from(attached[name].data, 'base64').toString()
+    assert.deepEqual(Object.keys(attachments).sort(),
+      [...Object.keys(names), ...plainFiles, 'leaflet.css', 'leaflet.js'].sort())
+    const text = name => Buffer.from(attachments[name].data, 'base64').toString()
     for (const name of Object.keys(names)) {
       assert.ok(!/sourceMappingURL|node_modules/.test(text(name)) && !text(name).includes(root), name)
     }
@@ -158,11 +159,11 @@ describe('the code that browsers get', () => {
 
   it('includes every module and every style of its folders', async () => {
     const bundles = await bundle(names)
-    const inside = new Set(Object.values(bundles).flatMap(({ inputs }) => inputs))
+    const bundledFiles = new Set(Object.values(bundles).flatMap(({ inputs }) => inputs))
     for (const top of ['attachments', 'client']) {
       for (const name of readdirSync(path.join(root, top), { recursive: true }).map(String)) {
         if (/(?<!\.d|^build)\.(js|css)$/.test(name)) {
-          assert.ok(inside.has(`${top}/${name.replaceAll(path.sep, '/')}`), `no bundle imports ${top}/${name}`)
+          assert.ok(bundledFiles.has(`${top}/${name.replaceAll(path.sep, '/')}`), `no bundle imports ${top}/${name}`)
         }
       }
     }
@@ -172,8 +173,8 @@ describe('the code that browsers get', () => {
     for (const [name, { inputs }] of Object.entries(await bundle(names))) {
       const packages = inputs.filter(input =>
         !/^(attachments\/|client\/|core\/|global:(leaflet|ol\/.*)$)|(^|\/)node_modules\/spark-md5\//.test(input))
-      for (const input of packages) assert.ok(brought[name]?.test(input), `${name} holds ${input}`)
-      assert.equal(packages.length > 0, Object.hasOwn(brought, name), name)
+      for (const input of packages) assert.ok(expectedPackages[name]?.test(input), `${name} holds ${input}`)
+      assert.equal(packages.length > 0, Object.hasOwn(expectedPackages, name), name)
     }
   })
 
@@ -195,13 +196,13 @@ describe('the code that browsers get', () => {
 
   it('is smaller than the limit of each file', async () => {
     const bundles = await bundle(names)
-    const largest = {
+    const limits = {
       'tilecouch.js': 345_000, 'tilecouch.esm.js': 345_000, 'layers.js': 65_000, 'admin.js': 400_000,
       'pouchdb.js': 140_000, 'offline.js': 470_000, 'take.js': 300_000,
       'vector.js': 1_800_000, // MapLibre and its worker
       'sw.js': 4000
     }
-    for (const [name, limit] of Object.entries(largest)) assert.ok(bundles[name].bytes.length < limit, name)
+    for (const [name, limit] of Object.entries(limits)) assert.ok(bundles[name].bytes.length < limit, name)
     const largestZipped = {
       'tilecouch-history.esm.js': 30_000, 'tilecouch-maplibre-history.esm.js': 30_000,
       'tilecouch-openlayers-history.esm.js': 30_000, 'viewer.js': 90_000, 'tilecouch-grids.esm.js': 11_399
@@ -216,7 +217,7 @@ const digest = bytes => createHash('sha256').update(bytes).digest('hex')
 
 const isPart = name => name !== 'library.js'
 
-/** Files as they are composed, stamped. @param {Record<string, string>} [changed] */
+/** The stamped files of a small viewer. @param {Record<string, string>} [changed] */
 function stamped (changed = {}) {
   const texts = {
     'index.html': '<link rel="icon" href="a.svg"><script src="main.js" defer></script><a ' +
@@ -250,7 +251,7 @@ describe('the version of the viewer', () => {
   it('comes with the digest of each of its files as it is served', () => {
     const { text, shell: { files } } = stamped()
     assert.deepEqual(Object.keys(files), ['a.svg', 'index.html', 'later.js', 'main.js'])
-    for (const [name, found] of Object.entries(files)) assert.equal(found, digest(text(name)), name)
+    for (const [name, fileDigest] of Object.entries(files)) assert.equal(fileDigest, digest(text(name)), name)
     assert.match(text('sw.js'), /;\nkeep\(\)$/)
   })
 
@@ -268,11 +269,11 @@ describe('the version of the viewer', () => {
     const { _attachments: attached } = (await compose()).find(({ _id }) => _id === '_design/tiles') ?? {}
     const bytes = name => Buffer.from(attached?.[name].data ?? '', 'base64')
     const { version, files } = shellOf(bytes('sw.js'))
-    const others = ['sw.js', 'layers.html', 'admin.html', 'words.admin.json',
+    const otherFiles = ['sw.js', 'layers.html', 'admin.html', 'words.admin.json',
       ...[clientBundles, besides, layersBundles, adminBundles].flatMap(Object.keys)]
-    assert.deepEqual(Object.keys(files), Object.keys(attached ?? {}).filter(name => !others.includes(name)).sort())
-    for (const [name, found] of Object.entries(files)) assert.equal(found, digest(bytes(name)), name)
-    // another page
+    assert.deepEqual(Object.keys(files), Object.keys(attached ?? {}).filter(name => !otherFiles.includes(name)).sort())
+    for (const [name, fileDigest] of Object.entries(files)) assert.equal(fileDigest, digest(bytes(name)), name)
+    // admin is another page
     const links = [...bytes('index.html').toString().matchAll(/(?:href|src)="([^"]+)"/g)].map(([, address]) => address)
       .filter(address => address !== 'admin')
     assert.ok(links.length > 6)

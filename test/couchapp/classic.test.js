@@ -1,4 +1,4 @@
-// A store that another couchapp tool deploys: its folders are pushed, _security is opened, and a writer loads tiles.
+// A store that another couchapp tool deployed: its folders are pushed, _security is opened, and a writer loads tiles.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ import { useFolder } from '../support/folder.js'
 import { withPeople } from '../support/people.js'
 import { png } from '../support/tiles.js'
 
-const pushed = (url, folder) => new Promise((resolve, reject) => {
+const pushFolder = (url, folder) => new Promise((resolve, reject) => {
   couchdbPush(url, folder, (/** @type {Error | null} */ error) => error ? reject(error) : resolve(undefined))
 })
 
@@ -29,7 +29,7 @@ withPeople('a store that couchdb-push deployed', start => {
     designs = await compose()
     await request(url, { method: 'PUT' })
     const folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-classic-'))
-    for (const app of await composeFolder(folder)) await pushed(url, app)
+    for (const app of await composeFolder(folder)) await pushFolder(url, app)
     await rm(folder, { recursive: true })
     await put(`${url}/_security`, PUBLIC_SECURITY)
   })
@@ -59,23 +59,23 @@ withPeople('a store that couchdb-push deployed', start => {
   }).timeout(100000)
 
   it('needs a push only when bytes of a file, a content type or a function differ', async () => {
-    const whole = await json(`${url}/_design/tiles?attachments=true`, { headers: { accept: 'application/json' } })
-    const { _attachments: files } = whole
+    const design = await json(`${url}/_design/tiles?attachments=true`, { headers: { accept: 'application/json' } })
+    const { _attachments: files } = design
     const page = { ...files['index.html'], data: btoa('<p>another page</p>') }
     const signatures = signaturesOf(files)
     const cases = {
-      'a file with other bytes': [{ ...whole, _attachments: { ...files, 'index.html': page } }, 'changed'],
+      'a file with other bytes': [{ ...design, _attachments: { ...files, 'index.html': page } }, 'changed'],
       'a file with another content type': [{
-        ...whole, _attachments: { ...files, 'index.html': { ...files['index.html'], content_type: 'image/png' } }
+        ...design, _attachments: { ...files, 'index.html': { ...files['index.html'], content_type: 'image/png' } }
       }, 'changed'],
-      'another function': [{ ...whole, rewrites: '(function () {})' }, 'changed'],
-      'additional fields of couchapp': [{ ...whole, couchapp: { signatures, manifest: ['lists/'], objects: {} } },
+      'another function': [{ ...design, rewrites: '(function () {})' }, 'changed'],
+      'additional fields of couchapp': [{ ...design, couchapp: { signatures, manifest: ['lists/'], objects: {} } },
         'unchanged']
     }
-    for (const [name, [doc, wanted]] of Object.entries(cases)) {
+    for (const [name, [doc, expectedAction]] of Object.entries(cases)) {
       const { _rev } = await json(`${url}/_design/tiles`)
       await put(`${url}/_design/tiles`, { ...doc, _rev })
-      assert.equal((await actions())['_design/tiles'], wanted, name)
+      assert.equal((await actions())['_design/tiles'], expectedAction, name)
     }
   })
 })

@@ -1,3 +1,4 @@
+// Composing design documents from files, and the couchapp folders that are written from them.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { cpSync, symlinkSync, existsSync, readFileSync, readdirSync } from 'node:fs'
@@ -13,11 +14,11 @@ const small =
 describe('composing design documents', () => {
   const folder = useFolder()
 
-  const refuses = async (files, why) => {
+  const refuses = async (files, pattern) => {
     const dir = folder.write(files)
     await assert.rejects(compose(dir), error => {
       assert.equal(error.code, 'COUCHAPP_INVALID')
-      assert.match(error.message, why)
+      assert.match(error.message, pattern)
       return true
     })
   }
@@ -95,7 +96,7 @@ describe('composing design documents', () => {
     )
   })
 
-  /** Files, and what is said of them. @type {Record<string, [Record<string, string>, RegExp][]>} */
+  /** Files, and the error message for them. @type {Record<string, [Record<string, string>, RegExp][]>} */
   const refused = {
     'two sources for one key': [
       [{ ...small, '_design/a/rewrites.js': MAP, '_design/a/rewrites.json': '[]' },
@@ -133,9 +134,9 @@ describe('composing design documents', () => {
     ],
     'a folder without design documents': [[{ 'readme.txt': 'x' }, /no such folder/]]
   }
-  for (const [what, cases] of Object.entries(refused)) {
-    it(`refuses ${what}`, async () => {
-      for (const [files, why] of cases) await refuses(files, why)
+  for (const [title, cases] of Object.entries(refused)) {
+    it(`refuses ${title}`, async () => {
+      for (const [files, pattern] of cases) await refuses(files, pattern)
     })
   }
 
@@ -154,8 +155,8 @@ describe('composing design documents', () => {
     'an object': '({})',
     'text': '_count'
   }
-  for (const [what, text] of Object.entries(oddFunctions)) {
-    it(`refuses a function file with ${what}`,
+  for (const [title, text] of Object.entries(oddFunctions)) {
+    it(`refuses a function file with ${title}`,
       () => refuses({ ...small, 'views/a/all/map.js': text }, /views\/a\/all\/map\.js: /))
   }
 

@@ -1,3 +1,4 @@
+// Databases in .couchapprc and in ~/.couchapp.conf, and their names and passwords.
 import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
@@ -8,10 +9,10 @@ import { useFolder } from '../support/folder.js'
 
 describe('environments', () => {
   const folder = useFolder()
-  // commands of other tests in this process set it: a store that runs in this clone would give its password
+  // Tests of commands in this process set it. A store that runs in this clone would then give its password.
   before(() => useDataFolder())
 
-  /** Resolves as if the command were run in a folder, with a home and an environment of its own. */
+  /** Resolves a target as in a folder, with its own home and environment. */
   const resolve = (target, { project, user, env = {}, cwd = 'project', data } = {}) => {
     mkdirSync(path.join(folder.dir, cwd), { recursive: true })
     if (project !== undefined) {
@@ -25,49 +26,52 @@ describe('environments', () => {
   const environments = env => ({ env })
   const byDefault = db => environments({ default: { db } })
 
-  const [maps, mine] = [byDefault('http://localhost:5984/maps'), byDefault('http://me:pw@h/mine')]
-  const user = environments({ ...mine.env, own: { db: 'http://me:pw@h/own' } })
-  const named = environments({ ...maps.env, own: { db: 'http://localhost:5984/own' }, prod: { db: 'maps' } })
+  const [projectFile, userFile] = [byDefault('http://localhost:5984/maps'), byDefault('http://me:pw@h/mine')]
+  const user = environments({ ...userFile.env, own: { db: 'http://me:pw@h/own' } })
+  const namedFile = environments({ ...projectFile.env, own: { db: 'http://localhost:5984/own' }, prod: { db: 'maps' } })
   const COUCHDB_URL = 'http://u:p@h:5984/maps'
-  /** What is typed, the files and the environment, and the database. @type {Record<string, [any, any, any][]>} */
-  const resolved = {
+  /**
+   * A typed target, the files and the environment, and the resulting database.
+   * @type {Record<string, [any, any, any][]>}
+   */
+  const resolvedCases = {
     'are the embedded store when nothing names a database': [[undefined, {}, null], [undefined, { project: {} }, null]],
     'are the default of .couchapprc': [
-      [undefined, { project: maps }, 'http://localhost:5984/maps'],
-      [undefined, { project: maps, env: { COUCHDB_URL: '' } }, 'http://localhost:5984/maps']
+      [undefined, { project: projectFile }, 'http://localhost:5984/maps'],
+      [undefined, { project: projectFile, env: { COUCHDB_URL: '' } }, 'http://localhost:5984/maps']
     ],
-    'are chosen by their names in .couchapprc': [['own', { project: named }, 'http://localhost:5984/own']],
-    'may be URLs, which are not changed': [[COUCHDB_URL, { project: maps }, COUCHDB_URL]],
+    'are chosen by their names in .couchapprc': [['own', { project: namedFile }, 'http://localhost:5984/own']],
+    'may be URLs, which are not changed': [[COUCHDB_URL, { project: projectFile }, COUCHDB_URL]],
     'may be names of databases on this machine, in .couchapprc too': [
-      ['maps', {}, 'http://127.0.0.1:5984/maps'], ['prod', { project: named }, 'http://127.0.0.1:5984/maps']
+      ['maps', {}, 'http://127.0.0.1:5984/maps'], ['prod', { project: namedFile }, 'http://127.0.0.1:5984/maps']
     ],
     'are COUCHDB_URL when no file names a database': [[undefined, { env: { COUCHDB_URL } }, COUCHDB_URL]],
     'are overridden by COUCHDB_URL, and that by a typed name or URL': [
-      [undefined, { project: named, user: named, env: { COUCHDB_URL } }, COUCHDB_URL],
-      ['own', { project: named, env: { COUCHDB_URL } }, 'http://localhost:5984/own'],
-      ['http://h/typed', { project: named, env: { COUCHDB_URL } }, 'http://h/typed']
+      [undefined, { project: namedFile, user: namedFile, env: { COUCHDB_URL } }, COUCHDB_URL],
+      ['own', { project: namedFile, env: { COUCHDB_URL } }, 'http://localhost:5984/own'],
+      ['http://h/typed', { project: namedFile, env: { COUCHDB_URL } }, 'http://h/typed']
     ],
     'of the user are in ~/.couchapp.conf with passwords, and those of the project override them': [
       [undefined, { user }, 'http://me:pw@h/mine'],
-      ['own', { user, project: maps }, 'http://me:pw@h/own'],
-      [undefined, { user, project: maps }, 'http://localhost:5984/maps']
+      ['own', { user, project: projectFile }, 'http://me:pw@h/own'],
+      [undefined, { user, project: projectFile }, 'http://localhost:5984/maps']
     ]
   }
-  for (const [what, cases] of Object.entries(resolved)) {
-    it(what, async () => {
+  for (const [title, cases] of Object.entries(resolvedCases)) {
+    it(title, async () => {
       for (const [target, options, database] of cases) assert.equal(await resolve(target, options), database)
     })
   }
 
   const onlyServer = /^http:\/\/host:5984\/ names a server and no database: .* such as http:\/\/host:5984\/tiles$/
   /** @type {Record<string, [string, RegExp, [any, any?][]]>} */
-  const refused = {
+  const refusedCases = {
     'when they name only a server, with a database in the message': ['NO_DATABASE_NAMED', onlyServer, [
       ['http://host:5984'], ['http://u:secret@host:5984/'], [undefined, { env: { COUCHDB_URL: 'http://host:5984' } }],
       [undefined, { project: byDefault('http://host:5984') }]
     ]],
     'when they are no name of a database': ['BAD_DATABASE', /./, [
-      ['Maps'], ['constructor.x', { project: named }], [undefined, { env: { COUCHDB_URL: 'nonsense' } }]
+      ['Maps'], ['constructor.x', { project: namedFile }], [undefined, { env: { COUCHDB_URL: 'nonsense' } }]
     ]],
     'without showing a password when they are broken URLs': ['BAD_DATABASE', /./, [
       ['admin:secret@host:5984/tiles'], ['HTTP//admin:secret@host/tiles'], ['ftp://admin:secret@host/tiles'],
@@ -76,13 +80,13 @@ describe('environments', () => {
     'in .couchapprc when any of them has a user name or a password': ['PASSWORD_IN_FILE', /./, [
       'http://admin:secret@h/x', 'https://admin@h/x', 'HTTP://admin:secret@h/x', 'http:///admin:secret@h/x',
       'http://:secret@h/x'
-    ].map(db => [undefined, { project: environments({ ...maps.env, other: { db } }) }])],
+    ].map(db => [undefined, { project: environments({ ...projectFile.env, other: { db } }) }])],
     'with the name of the file when it cannot be read': ['CONFIG_INVALID', /\.couchapprc/, [
       '{', '', 'null', '[]x', '{"env": {"default": null}}', '{"env": "x"}', '{"env": {"default": "http://h/x"}}',
       '{"env": {"default": {"db": 5}}}', '{"env": {"default": {}}}'
     ].map(project => [undefined, { project }])]
   }
-  for (const [when, [code, message, cases]] of Object.entries(refused)) {
+  for (const [when, [code, message, cases]] of Object.entries(refusedCases)) {
     it(`are refused ${when}`, async () => {
       for (const [target, options] of cases) {
         await assert.rejects(resolve(target, options), error => {
@@ -147,7 +151,7 @@ describe('environments', () => {
       here: { db: 'http://127.0.0.1:5984/tiles' },
       name: { db: 'tiles' }
     })
-    const isKept = (target, options) => assert.rejects(resolve(target, { project, ...options }), error => {
+    const assertKept = (target, options) => assert.rejects(resolve(target, { project, ...options }), error => {
       assert.equal(error.code, 'PASSWORD_NOT_SENT', error.stack)
       assert.match(error.message, /https:\/\/maps\.example\.org, which only \S+\.couchapprc names/)
       assert.ok(!JSON.stringify([error.message, error.details]).includes(COUCHDB_PASSWORD))
@@ -156,10 +160,10 @@ describe('environments', () => {
     const env = { COUCHDB_USER, COUCHDB_PASSWORD }
 
     it('do not send the password to a server that only .couchapprc names', async () => {
-      await isKept(undefined, { env })
-      await isKept('default', { env: { ...env, COUCHDB_URL: 'https://maps.example.org:444' } })
-      await isKept('default', { env: { ...env, COUCHDB_URL: 'http://maps.example.org' } })
-      await isKept('default', { env: { ...env, COUCHDB_URL: 'nonsense' } })
+      await assertKept(undefined, { env })
+      await assertKept('default', { env: { ...env, COUCHDB_URL: 'https://maps.example.org:444' } })
+      await assertKept('default', { env: { ...env, COUCHDB_URL: 'http://maps.example.org' } })
+      await assertKept('default', { env: { ...env, COUCHDB_URL: 'nonsense' } })
       assert.equal(await resolve('default', { project, env: { COUCHDB_USER } }),
         'https://maps.example.org/tiles', 'a name is no secret')
       assert.equal(await resolve(undefined, { user: project, project: {}, env }),

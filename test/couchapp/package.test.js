@@ -1,3 +1,4 @@
+// The npm packages of the server and for pages, and the installation before npm start and npm test.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -34,7 +35,7 @@ describe('the npm package of the server', () => {
 describe('the npm package for pages', () => {
   const folder = useFolder()
 
-  /** What a page loads for a module of the package: the file, and the chunks that it imports at once. */
+  /** The files that a page loads for a module of the package: the module, and the chunks that it imports at once. */
   async function loadedFor (name) {
     const { outputs } = await buildModules(folder.dir)
     const files = new Set()
@@ -51,8 +52,8 @@ describe('the npm package for pages', () => {
   }
 
   it('has the same licence as the server', () => {
-    const [own, whole] = ['client/LICENSE', 'LICENSE'].map(name => readFileSync(path.join(root, name), 'utf8'))
-    assert.equal(own, whole)
+    const [client, server] = ['client/LICENSE', 'LICENSE'].map(name => readFileSync(path.join(root, name), 'utf8'))
+    assert.equal(client, server)
   })
 
   it('holds all files of its exports, with the version of the server and only optional peers', () => {
@@ -95,17 +96,19 @@ describe('the npm package for pages', () => {
       assert.deepEqual(warnings, [])
       return outputFiles[0].contents.length
     }
-    const clock = await sizeOf("import { clock } from './history.js'\nconsole.log(clock)")
-    const all = await sizeOf("import * as tilecouch from './index.js'\nconsole.log(tilecouch)")
-    assert.ok(clock < all / 5, `${clock} of ${all} bytes for the clock`)
+    const clockOnly = await sizeOf("import { clock } from './history.js'\nconsole.log(clock)")
+    const wholeLibrary = await sizeOf("import * as tilecouch from './index.js'\nconsole.log(tilecouch)")
+    assert.ok(clockOnly < wholeLibrary / 5, `${clockOnly} of ${wholeLibrary} bytes for the clock`)
   })
 })
 
-// What `npm start` and `npm test` install before they run, with a stand-in for npm that says how it was called.
+// Packages that `npm start` and `npm test` install before they run. A stand-in for npm prints its arguments.
 describe('the installation before npm start and npm test', () => {
   const folder = useFolder()
 
-  /** Runs the script in a clone with some packages; answers what npm was called with, or nothing. */
+  /**
+   * Runs the script in a clone with some packages. Returns the arguments of npm, or undefined if npm was not called.
+   */
   async function install (packages, ...options) {
     const clone = path.join(folder.dir, 'clone')
     for (const file of ['.ci/ensure-installed.js', 'server/node-version.js', 'package.json']) {

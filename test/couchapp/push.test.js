@@ -1,3 +1,4 @@
+// Pushing design documents to a CouchDB: new, changed and unchanged ones, staging documents, and concurrent pushes.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -9,7 +10,7 @@ import { json, post, put, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { skip } from '../support/tools.js'
 
-/** A database of its own for each test of a suite on the CouchDB of COUCHDB_URL; without one the suite is skipped. */
+/** A new database for each test of a suite, on the CouchDB of COUCHDB_URL. Without one, the suite is skipped. */
 function useDatabase () {
   const database = { url: '' }
   before(function () { if (!process.env.COUCHDB_URL) skip(this, 'no real CouchDB: COUCHDB_URL is not set') })
@@ -23,8 +24,8 @@ function useDatabase () {
   return database
 }
 
-/** A document with its attachments, which CouchDB sends in several parts to who does not ask for JSON. */
-const whole = url => json(`${url}?attachments=true`, { headers: { accept: 'application/json' } })
+/** A document with its attachments. CouchDB sends them in several parts unless the request asks for JSON. */
+const readWhole = url => json(`${url}?attachments=true`, { headers: { accept: 'application/json' } })
 const pushClassic = promisify(couchdbPush)
 const view = body => `(function (doc) { ${body} })`
 const design = (map, more = {}) => (
@@ -48,8 +49,8 @@ describe('pushing design documents', function () {
     assert.deepEqual(await ids(), docs.map(({ _id }) => _id).sort())
     for (const doc of docs) {
       const { _rev, _attachments, ...stored } = await json(`${database.url}/${doc._id}`)
-      const { _attachments: attachments, ...wanted } = doc
-      assert.deepEqual(stored, wanted)
+      const { _attachments: attachments, ...expected } = doc
+      assert.deepEqual(stored, expected)
       assert.deepEqual(Object.keys(_attachments ?? {}).sort(), Object.keys(attachments ?? {}).sort())
     }
   })
@@ -88,7 +89,7 @@ describe('pushing design documents', function () {
     await push(couch(), app('one', '1'))
     assert.deepEqual(actions(await push(couch(), app('one', '1'))), { '_design/app': 'unchanged' })
     assert.deepEqual(actions(await push(couch(), app('two', '2'))), { '_design/app': 'changed' })
-    assert.equal((await whole(`${database.url}/_design/app`))._attachments['a.txt'].data, btoa('two'))
+    assert.equal((await readWhole(`${database.url}/_design/app`))._attachments['a.txt'].data, btoa('two'))
   })
 
   it('changes nothing in a dry run', async () => {
@@ -104,20 +105,20 @@ describe('pushing design documents', function () {
   it('never lets a reader see a view without its index', async () => {
     await fill(1500)
     await push(couch(), [design('emit(doc._id)')])
-    let done = false
-    const seen = []
+    let isDone = false
+    const seenCounts = []
     const reading = (async () => {
-      while (!done) {
+      while (!isDone) {
         const { rows } = await json(`${database.url}/_design/app/_view/all?update=false`)
-        seen.push(rows[0]?.value ?? 0)
+        seenCounts.push(rows[0]?.value ?? 0)
       }
     })()
     await push(couch(), [design('emit(doc._id); emit(doc.index)')])
-    // one look after the swap at least
-    seen.push((await json(`${database.url}/_design/app/_view/all?update=false`)).rows[0]?.value ?? 0)
-    done = true
+    // at least one read after the swap
+    seenCounts.push((await json(`${database.url}/_design/app/_view/all?update=false`)).rows[0]?.value ?? 0)
+    isDone = true
     await reading
-    assert.deepEqual([...new Set(seen)], [1500, 3000], 'the old index whole, then the new one whole')
+    assert.deepEqual([...new Set(seenCounts)], [1500, 3000], 'the old index whole, then the new one whole')
     assert.deepEqual(await ids(), ['_design/app'])
   })
 
@@ -141,7 +142,7 @@ describe('pushing design documents', function () {
     await fill(300)
     for (const body of ['emit(doc.index)', 'emit(doc.index + 1)', 'emit(doc.index + 2)']) {
       const pushed = await Promise.all([0, 20, 40].map(async delay => {
-        await sleep(delay) // so that they meet at different steps
+        await sleep(delay) // different delays, so that the pushes meet at different steps
         return push(couch(), [design(body)])
       }))
       assert.ok(pushed.flat().some(({ action }) => action !== 'unchanged'))
@@ -155,16 +156,16 @@ describe('pushing design documents', function () {
     await push(couch(), [design('emit(1)')])
     for (const step of ['warm', 'remove']) {
       const [slow, body] = [couch(), `emit('${step}')`]
-      const ask = slow.request.bind(slow)
+      const originalRequest = slow.request.bind(slow)
       let isFirst = true
-      slow.request = async asked => {
-        const meets = step === 'warm' ? /app-staging\/_view/.test(asked.path ?? '')
-          : asked.method === 'DELETE' && /app-staging/.test(asked.path)
-        if (meets && isFirst) {
+      slow.request = async options => {
+        const isMeeting = step === 'warm' ? /app-staging\/_view/.test(options.path ?? '')
+          : options.method === 'DELETE' && /app-staging/.test(options.path)
+        if (isMeeting && isFirst) {
           isFirst = false
           await push(couch(), [design(body)])
         }
-        return ask(asked)
+        return originalRequest(options)
       }
       await push(slow, [design(body)])
       assert.deepEqual(await ids(), ['_design/app'])
@@ -174,11 +175,11 @@ describe('pushing design documents', function () {
   it('can be stopped while an index is built, and then keeps the old index', async () => {
     await fill(3000)
     await push(couch(), [design('emit(doc._id)')])
-    const stop = new AbortController()
-    const pushing = push(couch(), [design('for (var i = 0; i < 20; i++) emit(i)')], { signal: stop.signal })
+    const controller = new AbortController()
+    const pushing = push(couch(), [design('for (var i = 0; i < 20; i++) emit(i)')], { signal: controller.signal })
     const stopped = assert.rejects(pushing, { code: 'ABORTED' })
     while (!(await ids()).includes('_design/app-staging')) await sleep(5)
-    stop.abort()
+    controller.abort()
     await stopped
     assert.match((await json(`${database.url}/_design/app`)).views.all.map, /_id/)
   })
@@ -192,10 +193,10 @@ describe('the classic couchapp folders', function () {
     const folders = await composeFolder(folder.dir)
     const docs = await compose()
     for (const source of folders) await pushClassic(database.url, source)
-    for (const { _id, couchapp, _attachments = {}, ...wanted } of docs) {
-      const { _rev, _attachments: pushed = {}, ...stored } = await whole(`${database.url}/${_id}`)
-      assert.deepEqual(stored, { _id, ...wanted })
-      assert.deepEqual(bytesOf(pushed), bytesOf(_attachments))
+    for (const { _id, couchapp, _attachments = {}, ...expected } of docs) {
+      const { _rev, _attachments: pushedFiles = {}, ...stored } = await readWhole(`${database.url}/${_id}`)
+      assert.deepEqual(stored, { _id, ...expected })
+      assert.deepEqual(bytesOf(pushedFiles), bytesOf(_attachments))
     }
   })
 

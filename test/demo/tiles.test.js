@@ -1,4 +1,4 @@
-// The images of the demo: the map, and the light on it.
+// The images of the demo: the map, and the daylight on it.
 import assert from 'node:assert/strict'
 import sharp from 'sharp'
 import { addSeconds, compareIds, tileAt, tileBounds, tileId } from '../../core/index.js'
@@ -11,9 +11,9 @@ const hour = number => addSeconds(DAY, number * 3600)
 const SMALL = { min: 0, max: 2 }
 const ALL = { min: 0, max: 4 }
 
-async function collect (source, wanted = () => true) {
+async function collect (source, isWanted = () => true) {
   const tiles = new Map()
-  for await (const { z, x, y, read } of source.tiles()) if (wanted(z, x, y)) tiles.set(`${z}/${x}/${y}`, read)
+  for await (const { z, x, y, read } of source.tiles()) if (isWanted(z, x, y)) tiles.set(`${z}/${x}/${y}`, read)
   return tiles
 }
 
@@ -27,12 +27,12 @@ describe('the tiles of the demo', () => {
 
   it('come in the order of their ids', () => {
     for (const zooms of [SMALL, ALL, { min: 3, max: 11 }]) {
-      let last = ''
+      let previousId = ''
       let count = 0
       for (const { z, x, y } of pyramid({ ...zooms, max: Math.min(zooms.max, 6) })) {
         const id = tileId('land', z, x, y)
-        assert.ok(compareIds(last, id) < 0, `${id} after ${last}`)
-        last = id
+        assert.ok(compareIds(previousId, id) < 0, `${id} after ${previousId}`)
+        previousId = id
         count++
       }
       assert.ok(count > 20)
@@ -67,7 +67,7 @@ describe('the tiles of the demo', () => {
 describe('daylight', () => {
   it('is full by day and darkest at night, by the altitude of the sun', () => {
     const RAD = Math.PI / 180
-    const noon = 45 // degrees east: it is 9 UTC
+    const noon = 45 // degrees east, at 9 UTC
     for (const { z, x, y } of pyramid(SMALL)) {
       const levels = new Light(hour(9), z).levels(x, y)
       const [west, , , north] = tileBounds(z, x, y)
@@ -86,8 +86,8 @@ describe('daylight', () => {
         const light = new Light(hour(number), z)
         for (const { x, y } of pyramid({ min: z, max: z })) {
           const levels = light.levels(x, y)
-          const even = levels.every(level => level === levels[0]) ? levels[0] : undefined
-          assert.equal(light.uniform(x, y), even, `${z}/${x}/${y} at ${number}`)
+          const evenLevel = levels.every(level => level === levels[0]) ? levels[0] : undefined
+          assert.equal(light.uniform(x, y), evenLevel, `${z}/${x}/${y} at ${number}`)
         }
       }
     }
@@ -106,8 +106,8 @@ describe('daylight', () => {
     const after = await collect(daylightSource(hour(4), undefined, SMALL))
     const changed = await collect(daylightSource(hour(4), hour(3), SMALL))
     for (const [tile, read] of after) {
-      const same = Buffer.from(await read()).equals(Buffer.from(await /** @type {any} */ (before.get(tile))()))
-      assert.equal(changed.has(tile), !same, tile)
+      const isSame = Buffer.from(await read()).equals(Buffer.from(await /** @type {any} */ (before.get(tile))()))
+      assert.equal(changed.has(tile), !isSame, tile)
     }
   })
 
@@ -115,7 +115,7 @@ describe('daylight', () => {
     const light = new Light(hour(12), 3)
     const later = new Light(hour(13), 3)
     const land = await collect(landSource({ min: 3, max: 3 }))
-    const [noon, one] =
+    const [noonTiles, laterTiles] =
       await Promise.all([12, 13].map(number => collect(daylightSource(hour(number), undefined, { min: 3, max: 3 }))))
     let days = 0
     let nights = 0
@@ -123,10 +123,10 @@ describe('daylight', () => {
       const tile = `${z}/${x}/${y}`
       const bytes = async tiles => Buffer.from(await tiles.get(tile)())
       if (light.uniform(x, y) === 0 && ++days) {
-        assert.ok((await bytes(noon)).equals(await bytes(land)), `${tile} by day`)
+        assert.ok((await bytes(noonTiles)).equals(await bytes(land)), `${tile} by day`)
       }
       if (light.uniform(x, y) === NIGHT && later.uniform(x, y) === NIGHT && ++nights) {
-        assert.ok((await bytes(noon)).equals(await bytes(one)), `${tile} by night`)
+        assert.ok((await bytes(noonTiles)).equals(await bytes(laterTiles)), `${tile} by night`)
       }
     }
     assert.ok(days > 8 && nights > 8, `${days} tiles by day, ${nights} by night`)

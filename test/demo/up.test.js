@@ -1,3 +1,4 @@
+// tilecouch up and its demo: starting a store, ports, stops, and loading the demo.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import path from 'node:path'
@@ -13,14 +14,14 @@ import { useFolder } from '../support/folder.js'
 const demoSize = { zooms: { min: 0, max: 1 }, hours: 2, surveys: 0 }
 
 describe('tilecouch up', () => {
-  const running = []
-  afterEach(async () => { for (const { close } of running.splice(0)) await close() }) // before the folder is removed
+  const servers = []
+  afterEach(async () => { for (const { close } of servers.splice(0)) await close() }) // before the folder is removed
   const folder = useFolder()
 
   const start = async options => {
-    const started = await up({ data: folder.dir, env: {}, demoSize, ...options })
-    running.push(started)
-    return started
+    const server = await up({ data: folder.dir, env: {}, demoSize, ...options })
+    servers.push(server)
+    return server
   }
 
   it('starts a store with the demo, its viewer, tiles and tiles as of a time, and loads the demo once', async () => {
@@ -39,23 +40,23 @@ describe('tilecouch up', () => {
     const info = /** @type {any} */ (await (await fetch(url)).json())
     assert.equal(info.db_name, 'tiles')
     await close()
-    const again = await start({ port: 0 })
-    assert.equal(again.demo, null)
-    assert.match(again.tiles, /daylight/)
+    const second = await start({ port: 0 })
+    assert.equal(second.demo, null)
+    assert.match(second.tiles, /daylight/)
   })
 
   it('shows the first layer of the demo before it loads the others', async () => {
     const events = []
-    let seen
+    let pendingAnswer
     const onProgress = event => {
       events.push(event)
-      if (event.step === 'viewable') seen = fetch(`${event.viewer}tilby-map.json`)
+      if (event.step === 'viewable') pendingAnswer = fetch(`${event.viewer}tilby-map.json`)
     }
     await start({ port: 0, demoSize: { zooms: { min: 0, max: 0 }, hours: 1, surveys: 2 }, onProgress })
-    const answer = await /** @type {any} */ (seen)
+    const answer = await /** @type {any} */ (pendingAnswer)
     assert.deepEqual([answer.status, (await answer.json()).name], [200, 'Tilby, a growing town'])
     const steps = events.map(({ step, layer }) => layer ?? step)
-    assert.deepEqual(steps.filter((step, at) => step !== steps[at - 1] && step !== 'index'),
+    assert.deepEqual(steps.filter((step, index) => step !== steps[index - 1] && step !== 'index'),
       ['server', 'tilby-map', 'push', 'viewable', 'land', 'daylight', 'tilby', 'ready'])
   })
 
@@ -70,31 +71,31 @@ describe('tilecouch up', () => {
   })
 
   it('takes the next port when the usual one is taken, and fails when a given port is taken', async () => {
-    const other = createServer()
+    const otherServer = createServer()
     const port = await new Promise(resolve => {
-      other.listen(0, '127.0.0.1', () => resolve(/** @type {any} */ (other.address()).port))
+      otherServer.listen(0, '127.0.0.1', () => resolve(/** @type {any} */ (otherServer.address()).port))
     })
     try {
       await assert.rejects(start({ port, demo: false }), { code: 'PORT_IN_USE' })
     } finally {
-      other.close()
+      otherServer.close()
     }
     const ports = []
     for (const name of ['a', 'b']) {
       const { url, taken } = await start({ data: path.join(folder.dir, name), demo: false })
-      const own = +new URL(url).port
-      ports.push(own)
-      assert.deepEqual([taken?.port, Boolean(taken?.by)], own === 5984 ? [undefined, false] : [5984, true],
+      const ownPort = +new URL(url).port
+      ports.push(ownPort)
+      assert.deepEqual([taken?.port, Boolean(taken?.by)], ownPort === 5984 ? [undefined, false] : [5984, true],
         'it says why')
     }
-    // another program may take or give back one of these ports meanwhile
-    assert.ok(ports[0] !== ports[1] && ports.every(each => each >= 5984 && each <= 6004), ports.join(' '))
+    // another program may take or free one of these ports meanwhile
+    assert.ok(ports[0] !== ports[1] && ports.every(number => number >= 5984 && number <= 6004), ports.join(' '))
   })
 
   it('closes the server when it is stopped, and loads the rest of the demo the next time', async () => {
-    const stop = new AbortController()
-    const onProgress = ({ title }) => { if (title === '00:00 UTC') stop.abort() }
-    await assert.rejects(start({ port: 0, signal: stop.signal, onProgress }), { code: 'ABORTED' })
+    const controller = new AbortController()
+    const onProgress = ({ title }) => { if (title === '00:00 UTC') controller.abort() }
+    await assert.rejects(start({ port: 0, signal: controller.signal, onProgress }), { code: 'ABORTED' })
     assert.equal(await findEmbedded(folder.dir), null)
     const { demo } = await start({ port: 0 })
     assert.equal(demo?.editions, 2)
@@ -126,7 +127,7 @@ describe('tilecouch up', () => {
   })
 })
 
-const small = { zooms: { min: 0, max: 2 }, hours: 4, surveys: 0 }
+const smallDemo = { zooms: { min: 0, max: 2 }, hours: 4, surveys: 0 }
 
 describe('loading the demo', () => {
   let server, store
@@ -138,7 +139,7 @@ describe('loading the demo', () => {
 
   it('fills an empty store once, with an edition for each hour, which holds only changed tiles', async () => {
     assert.equal(await isDemoWanted(store), true)
-    const { editions, tiles } = await loadDemo(store, small)
+    const { editions, tiles } = await loadDemo(store, smallDemo)
     assert.equal(editions, 5)
     assert.equal(await isDemoWanted(store), false)
     const daylight = await store.editions('daylight')
@@ -166,27 +167,27 @@ describe('loading the demo', () => {
   })
 
   it('continues after a stop, without loading finished editions again', async () => {
-    const stop = new AbortController()
-    const seen = []
+    const controller = new AbortController()
+    const loadedTitles = []
     const onProgress = ({ layer, title }) => {
-      seen.push(`${layer} ${title}`)
-      if (title === '01:00 UTC') stop.abort()
+      loadedTitles.push(`${layer} ${title}`)
+      if (title === '01:00 UTC') controller.abort()
     }
-    await assert.rejects(loadDemo(store, { ...small, signal: stop.signal, onProgress }), { code: 'ABORTED' })
-    assert.ok(!seen.includes('daylight 02:00 UTC'))
+    await assert.rejects(loadDemo(store, { ...smallDemo, signal: controller.signal, onProgress }), { code: 'ABORTED' })
+    assert.ok(!loadedTitles.includes('daylight 02:00 UTC'))
     assert.equal(await isDemoWanted(store), true)
 
-    const again = []
-    await loadDemo(store, { ...small, onProgress: ({ title }) => again.push(title) })
-    assert.deepEqual([...new Set(again)], ['01:00 UTC', '02:00 UTC', '03:00 UTC'],
+    const loadedAgain = []
+    await loadDemo(store, { ...smallDemo, onProgress: ({ title }) => loadedAgain.push(title) })
+    assert.deepEqual([...new Set(loadedAgain)], ['01:00 UTC', '02:00 UTC', '03:00 UTC'],
       'finished editions are not loaded again')
     assert.equal(await isDemoWanted(store), false)
 
-    const whole = await Store.create(`${server.url}/demo_${++databases}`)
-    await loadDemo(whole, small)
+    const wholeStore = await Store.create(`${server.url}/demo_${++databases}`)
+    await loadDemo(wholeStore, smallDemo)
     const range = { startkey: 'daylight:', endkey: 'land;' }
     const idsOf = async ({ couch }) => (await couch.page(range)).map(({ id }) => id)
-    assert.deepEqual(await idsOf(store), await idsOf(whole))
+    assert.deepEqual(await idsOf(store), await idsOf(wholeStore))
   })
 
   for (const [layer, fields] of /** @type {const} */ ([['osm', { name: 'mine' }], ['land', { description: 'mine' }]])) {

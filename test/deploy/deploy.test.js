@@ -1,4 +1,4 @@
-// What deploy/ tells systemd and Compose agrees with what the gateway takes. Nothing is started here.
+// The settings of deploy/ for systemd and Compose agree with the options of the gateway. Nothing is started here.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync, copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
@@ -16,13 +16,13 @@ import { skip } from '../support/tools.js'
 import { parseMetrics } from '../support/gateway/prometheus.js'
 import { useFolder } from '../support/folder.js'
 
-// the YAML parser that the test runner brings along
+// the YAML parser of the test runner
 const yaml = createRequire(createRequire(import.meta.url).resolve('mocha/package.json'))('js-yaml')
 const file = name => fileURLToPath(new URL(`../../${name}`, import.meta.url))
 const read = name => readFileSync(file(name), 'utf8')
 const seconds = text => Number(/^(\d+)s?$/.exec(text)?.[1])
 
-/** What the processes of a gateway take to end at most. */
+/** The longest time that the processes of a gateway need to stop. */
 const longestStop = resolveOptions().grace + restartDefaults.kill / 1000
 
 describe('deploy/compose.yaml', () => {
@@ -32,12 +32,12 @@ describe('deploy/compose.yaml', () => {
 
   it('sets only variables and values that the gateway accepts', () => {
     const env = gateway.environment
-    const known = [...options.flatMap(option => [option.env, option.fallback]), 'COUCHDB_USER', 'COUCHDB_PASSWORD']
-    for (const name of Object.keys(env)) assert.ok(known.includes(name), name)
+    const allowed = [...options.flatMap(option => [option.env, option.fallback]), 'COUCHDB_USER', 'COUCHDB_PASSWORD']
+    for (const name of Object.keys(env)) assert.ok(allowed.includes(name), name)
     for (const [name, value] of Object.entries(env)) assert.equal(typeof value, 'string', `${name} is a text`)
-    const filled = Object.fromEntries(Object.entries(env)
+    const filledEnv = Object.fromEntries(Object.entries(env)
       .map(([name, value]) => [name, [1, 2].reduce(text => text.replace(/\$\{\w+:-([^{}]*)\}/, '$1'), value)]))
-    const { host, port, opsHost, opsPort, workers, trustProxy, publicUrl, db } = resolveOptions({ env: filled })
+    const { host, port, opsHost, opsPort, workers, trustProxy, publicUrl, db } = resolveOptions({ env: filledEnv })
     assert.deepEqual({ host, port, opsHost, opsPort, workers, trustProxy, publicUrl }, {
       host: '0.0.0.0', port: 8080, opsHost: '0.0.0.0', opsPort: 9090,
       workers: 2, trustProxy: true, publicUrl: 'http://localhost:8080/'
@@ -73,8 +73,8 @@ describe('deploy/compose.yaml', () => {
   })
 
   it('starts each service after those it depends on, checks its health, and gives it time to stop', () => {
-    const conditionsOf = ({ depends_on: others }) =>
-      Object.entries(others).map(([name, { condition }]) => [name, condition])
+    const conditionsOf = ({ depends_on: dependencies }) =>
+      Object.entries(dependencies).map(([name, { condition }]) => [name, condition])
     assert.deepEqual([prepare, user, gateway, nginx].map(conditionsOf),
       [[['couchdb', 'service_healthy']], [['prepare', 'service_completed_successfully']],
         [['user', 'service_completed_successfully']], [['gateway', 'service_healthy']]])
@@ -110,7 +110,7 @@ describe('deploy/compose.yaml', () => {
     try {
       const { origin, username, password } = new URL(server.url)
       const admin = { COUCHDB_URL: `${origin}/tiles`, COUCHDB_USER: username, COUCHDB_PASSWORD: password }
-      const make = env => spawnSync(process.execPath, [file(user.entrypoint[1].replace('/app/', ''))],
+      const makeUser = env => spawnSync(process.execPath, [file(user.entrypoint[1].replace('/app/', ''))],
         { encoding: 'utf8', env: { PATH: process.env.PATH, ...admin, ...env } })
       const session = async word => {
         const answer =
@@ -119,16 +119,16 @@ describe('deploy/compose.yaml', () => {
       }
       const names = { GATEWAY_USER: user.environment.GATEWAY_USER, GATEWAY_ROLE: user.environment.GATEWAY_ROLE }
       for (const word of ['first-word', 'second-word']) {
-        const { status, stderr, stdout } = make({ ...names, GATEWAY_PASSWORD: word })
+        const { status, stderr, stdout } = makeUser({ ...names, GATEWAY_PASSWORD: word })
         assert.deepEqual([status, stderr], [0, ''])
         assert.ok(!stdout.includes(word))
         assert.deepEqual(await session(word), { name: 'gateway', roles: ['tilecouch-writer'] })
       }
-      assert.equal(make({ ...names, GATEWAY_ROLE: '', GATEWAY_PASSWORD: 'third-word' }).status, 0)
+      assert.equal(makeUser({ ...names, GATEWAY_ROLE: '', GATEWAY_PASSWORD: 'third-word' }).status, 0)
       assert.deepEqual(await session('third-word'), { name: 'gateway', roles: [] })
       assert.equal(await session('first-word'), 401)
       for (const env of [names, { ...names, GATEWAY_USER: username, GATEWAY_PASSWORD: 'x' }]) {
-        assert.notEqual(make(env).status, 0)
+        assert.notEqual(makeUser(env).status, 0)
       }
     } finally {
       await server.close()
@@ -146,9 +146,9 @@ describe('deploy/compose.yaml', () => {
     const image = read(`deploy/${gateway.build.dockerfile.replace('deploy/', '')}`)
     const ignored = read('deploy/Dockerfile.dockerignore')
     const { files, engines } = JSON.parse(read('package.json'))
-    // what is made for others, and what would name another database than the environment does
-    const others = ['bundles', 'dist', 'deploy', 'CHANGELOG.md', '.couchapprc']
-    for (const name of files.filter(entry => !others.includes(entry))) {
+    // bundles and files for other users, and a file that would name another database than the environment
+    const unusedFiles = ['bundles', 'dist', 'deploy', 'CHANGELOG.md', '.couchapprc']
+    for (const name of files.filter(entry => !unusedFiles.includes(entry))) {
       assert.match(image, new RegExp(`^COPY ${name} ${name}$`, 'm'))
       assert.match(ignored, new RegExp(`^!${name}$`, 'm'))
     }
@@ -159,14 +159,14 @@ describe('deploy/compose.yaml', () => {
     assert.ok(
       image.includes(`COPY ${user.entrypoint[1].slice('/app/'.length)} ${user.entrypoint[1].slice('/app/'.length)}\n`)
     )
-    const named = Object.values(services).flatMap(service => service.volumes ?? [])
+    const volumeNames = Object.values(services).flatMap(service => service.volumes ?? [])
       .map(volume => volume.split(':')[0]).filter(name => !name.startsWith('.'))
-    assert.deepEqual(named.sort(), Object.keys(volumes).sort())
+    assert.deepEqual(volumeNames.sort(), Object.keys(volumes).sort())
   })
 })
 
 const linesOf = name => read(`deploy/${name}`).split('\n').filter(line => line && !line.startsWith('#'))
-/** What a unit of systemd sets. */
+/** The settings of a systemd unit. */
 const settingsOf = name =>
   Object.fromEntries(linesOf(name).filter(line => line.includes('=')).map(line => line.split(/=(.*)/s, 2)))
 const timers = readdirSync(file('deploy')).filter(name => name.endsWith('.timer'))
@@ -245,7 +245,7 @@ describe('deploy/gateway.json', () => {
   it('is a configuration that the gateway accepts', () => {
     const resolved = resolveOptions({ file: JSON.parse(read('deploy/gateway.json')) })
     assert.deepEqual([resolved.port, resolved.workers, resolved.memory, resolved.trustProxy], [8080, 2, 512e6, true])
-    // whose password is in a file of its own
+    // its password is in a separate file
     const unit = read('deploy/tilecouch.service')
     const [, credential] = /^LoadCredential=([\w-]+):\/etc\/tilecouch\/couchdb-password$/m.exec(unit) ?? []
     assert.match(unit, new RegExp(`^Environment=COUCHDB_PASSWORD_FILE=%d/${credential}$`, 'm'))
@@ -263,16 +263,15 @@ describe('deploy/edge.json', () => {
   })
 })
 
-// What deploy/ tells systemd to do by the clock agrees with what the commands take, and says afterwards when it was
-// done.
+// The timers of deploy/ run commands with options that exist, and record when they were done.
 
 const care = settingsOf('tilecouch-care@.service')
 
-/** The variables that systemd reads of a file. */
+/** The variables that systemd reads from a file. */
 const env = Object.fromEntries(linesOf('care.env').map(line => line.split(/=(.*)/s, 2))
   .map(([name, value]) => [name, value.replace(/^'(.*)'$/, '$1')]))
 
-/** A line of the unit as the shell of an instance gets it. */
+/** A line of the unit, as the shell of an instance receives it. */
 const shellOf = (line, task, state) => /^\/bin\/sh -c '(.*)'$/.exec(line)?.[1].replaceAll('%i', task)
   .replaceAll('%S', state).replaceAll('%%', '%').replaceAll('$$', '$').replaceAll('\\\\', '\\') ?? ''
 
@@ -282,7 +281,7 @@ describe('deploy/tilecouch-care@.service by the clock', () => {
   it('runs each command with existing options', async () => {
     assert.deepEqual(Object.keys(env).filter(name => name.startsWith('ARGS_')).sort(),
       TASKS.map(task => `ARGS_${task}`))
-    // as systemd and the shell would, with a command that tells what it was given
+    // runs the line as systemd and the shell do, with a command that prints its arguments
     const bin = path.join(folder.dir, 'tilecouch')
     writeFileSync(bin, '#!/bin/sh\nfor word in "$@"; do printf "%s\\n" "$word"; done\n', { mode: 0o755 })
     for (const task of TASKS) {
@@ -317,9 +316,9 @@ describe('deploy/tilecouch-care@.service by the clock', () => {
 
   it('is started by timers, each at a time that systemd understands', function () {
     assert.deepEqual(timers.map(name => /^tilecouch-(\w+)\.timer$/.exec(name)?.[1]), TASKS)
-    for (const [at, name] of timers.entries()) {
+    for (const [index, name] of timers.entries()) {
       const timer = settingsOf(name)
-      assert.deepEqual([timer.Unit, timer.WantedBy], [`tilecouch-care@${TASKS[at]}.service`, 'timers.target'])
+      assert.deepEqual([timer.Unit, timer.WantedBy], [`tilecouch-care@${TASKS[index]}.service`, 'timers.target'])
       const { error, status, stderr } =
         spawnSync('systemd-analyze', ['calendar', timer.OnCalendar], { encoding: 'utf8' })
       if (error) skip(this, 'systemd-analyze is not installed')

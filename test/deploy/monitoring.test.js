@@ -1,4 +1,4 @@
-// What deploy/monitoring watches is what gateways, edges, CouchDB and the doctor show, by every name, label and value.
+// Compares deploy/monitoring with the metrics of gateways, edges, CouchDB and the doctor: every name, label and value.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -13,8 +13,7 @@ import { useEdges } from '../support/edges.js'
 import { backends, request, startThrowAwayEmbedded } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 
-// Expressions of Prometheus are taken apart as far as a test has to know: which metrics they name, with which labels,
-// and whether they are put together at all.
+// The tests parse expressions of Prometheus as far as they need: the metrics with their labels, and the syntax.
 
 const FUNCTIONS =
   new Set(['rate', 'increase', 'histogram_quantile', 'absent', 'time', 'sum', 'min', 'max', 'count', 'avg', 'topk'])
@@ -28,35 +27,35 @@ const TOKEN = new RegExp(`\\s*(?:${TOKENS.map(({ source }) => `(${source})`).joi
 
 /**
  * @param {string} text
- * @returns {{name: string, labels: {name: string, operator: string, value: string}[], ranged: boolean}[]} grouping
- *   labels are told in `grouped`
+ * @returns {{name: string, labels: {name: string, operator: string, value: string}[], ranged: boolean}[]} without
+ *   the labels of `groupingsOf`
  */
 function selectorsOf (text) {
   const tokens = tokenize(text)
-  const found = []
-  const open = []
-  for (let at = 0; at < tokens.length; at++) {
-    const { kind, value } = tokens[at]
-    const next = tokens[at + 1]?.value
-    if (value === '(') open.push(tokens[at - 1]?.kind === 'word' ? tokens[at - 1].value : '(')
-    else if (value === ')') assert.ok(open.pop(), `too many brackets: ${text}`)
+  const selectors = []
+  const brackets = []
+  for (let index = 0; index < tokens.length; index++) {
+    const { kind, value } = tokens[index]
+    const next = tokens[index + 1]?.value
+    if (value === '(') brackets.push(tokens[index - 1]?.kind === 'word' ? tokens[index - 1].value : '(')
+    else if (value === ')') assert.ok(brackets.pop(), `too many brackets: ${text}`)
     else if (kind !== 'word') continue
-    else if (GROUPING.has(value)) at = skipList(tokens, at, text)
+    else if (GROUPING.has(value)) index = skipList(tokens, index, text)
     else if (FUNCTIONS.has(value)) assert.ok(next === '(' || (AGGREGATIONS.has(value) && GROUPING.has(next ?? '')),
       `${value} without its brackets: ${text}`)
     else if (!OPERATORS.has(value)) {
       const selector = { name: value, labels: [], ranged: false }
-      if (next === '{') at = readLabels(tokens, at + 2, selector.labels, text)
-      selector.ranged = tokens[at + 1]?.kind === 'range'
-      assert.equal(selector.ranged, RANGED.has(open.at(-1) ?? ''), `a range belongs to rate and increase: ${text}`)
-      found.push(selector)
+      if (next === '{') index = readLabels(tokens, index + 2, selector.labels, text)
+      selector.ranged = tokens[index + 1]?.kind === 'range'
+      assert.equal(selector.ranged, RANGED.has(brackets.at(-1) ?? ''), `a range belongs to rate and increase: ${text}`)
+      selectors.push(selector)
     }
   }
-  assert.deepEqual(open, [], `brackets left open: ${text}`)
-  return found
+  assert.deepEqual(brackets, [], `brackets left open: ${text}`)
+  return selectors
 }
 
-/** Labels by which an expression groups. */
+/** The labels by which an expression groups. */
 const groupingsOf = text => [...text.matchAll(/\b(?:by|without|on|ignoring)\s*\(([^)]*)\)/g)]
   .flatMap(([, list]) => list.split(',').map(label => label.trim()).filter(Boolean))
 
@@ -64,9 +63,9 @@ function tokenize (text) {
   const tokens = []
   TOKEN.lastIndex = 0
   while (TOKEN.lastIndex < text.trimEnd().length) {
-    const at = TOKEN.lastIndex
+    const start = TOKEN.lastIndex
     const match = TOKEN.exec(text)
-    assert.ok(match, `not understood from ${JSON.stringify(text.slice(at, at + 20))} on: ${text}`)
+    assert.ok(match, `not understood from ${JSON.stringify(text.slice(start, start + 20))} on: ${text}`)
     const [, string, range, number, word, sign] = match
     const kind = string ? 'string' : range ? 'range' : number ? 'number' : word ? 'word' : 'sign'
     tokens.push({ kind, value: string ?? range ?? number ?? word ?? sign })
@@ -74,31 +73,31 @@ function tokenize (text) {
   return tokens
 }
 
-function skipList (tokens, at, text) {
-  assert.equal(tokens[at + 1]?.value, '(', `a list of labels: ${text}`)
-  let end = at + 2
+function skipList (tokens, index, text) {
+  assert.equal(tokens[index + 1]?.value, '(', `a list of labels: ${text}`)
+  let end = index + 2
   while (tokens[end] && tokens[end].value !== ')') end++
   assert.ok(tokens[end], `a list that ends: ${text}`)
   return end
 }
 
-function readLabels (tokens, at, labels, text) {
-  for (; tokens[at]?.value !== '}'; at += tokens[at + 3]?.value === ',' ? 4 : 3) {
-    const [name, operator, value] = tokens.slice(at, at + 3)
+function readLabels (tokens, index, labels, text) {
+  for (; tokens[index]?.value !== '}'; index += tokens[index + 3]?.value === ',' ? 4 : 3) {
+    const [name, operator, value] = tokens.slice(index, index + 3)
     assert.ok(name?.kind === 'word' && ['=', '!=', '=~', '!~'].includes(operator?.value) && value?.kind === 'string',
       `labels: ${text}`)
     labels.push({ name: name.value, operator: operator.value, value: JSON.parse(value.value) })
   }
-  return at
+  return index
 }
 
 const file = name => fileURLToPath(new URL(`../../deploy/monitoring/${name}`, import.meta.url))
 const read = name => readFileSync(file(name), 'utf8')
 
-const SCRAPED = ['job', 'instance'] // labels that Prometheus itself adds
+const SCRAPED = ['job', 'instance'] // labels that Prometheus adds
 const STEM = /_(bucket|sum|count)$/
 
-/** Metric -> its labels and, of each, the values there may be, where that is known. */
+/** The metrics with their labels, and the possible values of labels, if they are known. */
 const tables = [...Object.values(metricTable), ...Object.values(workerMetricTable),
   ...Object.values(mirrorMetricTable), ...Object.values(doctorMetricTable)]
 const VALUES = {
@@ -106,17 +105,17 @@ const VALUES = {
   task: ['seed', 'prune', 'check', 'backup'], area: ['database', 'indexes', 'disk', 'layers']
 }
 
-/** Names and labels of what was really shown: in comments for those without a sample yet. */
-function shownIn (text) {
-  const shown = new Map()
-  const add = (name, labels = []) => shown.set(name, new Set([...shown.get(name) ?? [], ...labels]))
+/** The names and labels of metrics in a text. Comments declare those without a sample yet. */
+function metricsIn (text) {
+  const labelsByName = new Map()
+  const addLabels = (name, labels = []) => labelsByName.set(name, new Set([...labelsByName.get(name) ?? [], ...labels]))
   for (const line of text.split('\n')) {
     const [, sample, inner] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? \S+$/.exec(line) ?? []
-    if (sample) add(sample, [...(inner ?? '').matchAll(/(\w+)="/g)].map(([, label]) => label))
+    if (sample) addLabels(sample, [...(inner ?? '').matchAll(/(\w+)="/g)].map(([, label]) => label))
     const [, declared] = /^# TYPE (\S+)/.exec(line) ?? []
-    if (declared) add(declared)
+    if (declared) addLabels(declared)
   }
-  return shown
+  return labelsByName
 }
 
 const alerts = yaml.load(read('alerts.yml')).groups.flatMap(({ rules }) => rules)
@@ -129,7 +128,7 @@ const USED = PLACES.flatMap(({ where, expr }) => selectorsOf(expr).map(selector 
 describe('the metrics that deploy/monitoring uses', () => {
   const folder = useFolder()
   const edges = useEdges()
-  const of = prefix => USED.filter(({ name }) => name.startsWith(prefix))
+  const usedWith = prefix => USED.filter(({ name }) => name.startsWith(prefix))
   const stem = name => name.replace(STEM, '')
 
   it('are shown by a gateway and an edge, with their names and labels', async () => {
@@ -139,26 +138,26 @@ describe('the metrics that deploy/monitoring uses', () => {
     const edge = await edges.start(url, { data: path.join(folder.dir, 'edge') }) // a gateway and a mirror
     try {
       await until(async () => (await edge.get('osm/5/1/1.png')).status === 200, { what: 'the edge to have the tile' })
-      const shown = shownIn(await until(async () => {
+      const metrics = metricsIn(await until(async () => {
         const text = await edge.metrics()
         return text.includes('tilecouch_requests_total{') && text.includes('tilecouch_mirror_lag_seconds ') && text
       }, { what: 'all metrics' }))
-      // of the process that keeps workers: test/gateway/workers.test.js
-      for (const { name } of Object.values(workerMetricTable)) shown.set(name, new Set())
-      const used = [...of('tilecouch_').filter(({ name }) => !/^tilecouch_(doctor|task)_/.test(name)),
-        ...of('process_'), ...of('nodejs_')]
+      // metrics of the process that keeps workers: test/gateway/workers.test.js
+      for (const { name } of Object.values(workerMetricTable)) metrics.set(name, new Set())
+      const used = [...usedWith('tilecouch_').filter(({ name }) => !/^tilecouch_(doctor|task)_/.test(name)),
+        ...usedWith('process_'), ...usedWith('nodejs_')]
       assert.ok(used.length > 30)
       for (const { where, name, labels } of used) {
-        assert.ok(shown.has(name) || shown.has(stem(name)), `${where}: nobody shows ${name}`)
-        const known = tables.find(table => table.name === stem(name))?.labels ?? []
+        assert.ok(metrics.has(name) || metrics.has(stem(name)), `${where}: nobody shows ${name}`)
+        const knownLabels = tables.find(table => table.name === stem(name))?.labels ?? []
         for (const { name: label } of labels) {
-          assert.ok([...SCRAPED, 'le', ...known, ...shown.get(name) ?? []].includes(label),
+          assert.ok([...SCRAPED, 'le', ...knownLabels, ...metrics.get(name) ?? []].includes(label),
             `${where}: ${name} has no label ${label}`)
         }
       }
-      // what the tables say of labels is what is really there
-      for (const [name, labels] of shown) {
-        const table = tables.find(one => one.name === stem(name))
+      // the tables list all labels of the metrics
+      for (const [name, labels] of metrics) {
+        const table = tables.find(metric => metric.name === stem(name))
         if (table) assert.deepEqual([...labels].filter(label => !['le', ...table.labels].includes(label)), [], name)
       }
     } finally {
@@ -176,24 +175,24 @@ describe('the metrics that deploy/monitoring uses', () => {
     const user = `${username}_${process.pid}`
     await request(`${server}/_users/org.couchdb.user:${user}`,
       { method: 'PUT', body: JSON.stringify({ name: user, password: 'p', roles: ['_metrics'], type: 'user' }) })
-    const own = new URL(server)
-    own.username = user
-    own.password = 'p'
-    const answer = await request(new URL(address, own).href)
+    const userUrl = new URL(server)
+    userUrl.username = user
+    userUrl.password = 'p'
+    const answer = await request(new URL(address, userUrl).href)
     const text = await answer.text()
     const { headers } = await request(`${server}/_users/org.couchdb.user:${user}`, { method: 'HEAD' })
     await request(`${server}/_users/org.couchdb.user:${user}?rev=${headers.get('etag')?.replaceAll('"', '')}`,
       { method: 'DELETE' })
     assert.equal(answer.status, 200, 'the role _metrics is enough')
-    const shown = shownIn(text)
-    const used = of('couchdb_')
+    const metrics = metricsIn(text)
+    const used = usedWith('couchdb_')
     assert.ok(used.length > 15)
     for (const { where, name, labels } of used) {
-      const its = shown.get(name)
-      assert.ok(its, `${where}: CouchDB does not show ${name}`)
+      const labelsOfMetric = metrics.get(name)
+      assert.ok(labelsOfMetric, `${where}: CouchDB does not show ${name}`)
       for (const { name: label, value, operator } of labels) {
         if (SCRAPED.includes(label)) continue
-        assert.ok(its.has(label), `${where}: ${name} has no label ${label}`)
+        assert.ok(labelsOfMetric.has(label), `${where}: ${name} has no label ${label}`)
         for (const one of value.split('|')) {
           const isPattern = operator === '=~' && one.includes('.') && label === 'code'
           assert.ok(isPattern || text.includes(`${name}{${label}="${one}"`), `${where}: ${name} has no ${label} ${one}`)
@@ -208,43 +207,43 @@ describe('the metrics that deploy/monitoring uses', () => {
       const url = `${server.url.replace(/\/$/, '')}/tiles`
       await fill(url, { retention: { last: 1 } })
       const report = await look(url)
-      const shown = shownIn(await metricsOf(report))
-      const used = of('tilecouch_doctor_')
+      const metrics = metricsIn(await metricsOf(report))
+      const used = usedWith('tilecouch_doctor_')
       assert.ok(used.length > 8)
-      const figures = new Set(report.findings.flatMap(({ figures: own = {} }) => Object.keys(own)))
-      for (const name of ['free', 'file', 'active']) figures.add(name) // of a CouchDB
+      const figures = new Set(report.findings.flatMap(({ figures: values = {} }) => Object.keys(values)))
+      for (const name of ['free', 'file', 'active']) figures.add(name) // figures of a CouchDB
       for (const { where, name, labels } of used) {
         for (const { name: label, value } of labels) {
-          assert.ok([...SCRAPED, ...shown.get(name) ?? []].includes(label), `${where}: ${name} has no label ${label}`)
+          assert.ok([...SCRAPED, ...metrics.get(name) ?? []].includes(label), `${where}: ${name} has no label ${label}`)
           if (label === 'figure') assert.ok(figures.has(value), `${where}: there is no figure ${value}`)
         }
       }
     } finally {
       await server.close()
     }
-    const names = new Set(of('tilecouch_task_').map(({ name }) => name))
+    const names = new Set(usedWith('tilecouch_task_').map(({ name }) => name))
     assert.deepEqual([...names], ['tilecouch_task_success_timestamp_seconds'])
   })
 
   it('are selected by existing values of labels, and grouped by labels that they have', () => {
-    for (const { where, name, labels } of USED.filter(one => one.name.startsWith('tilecouch_'))) {
+    for (const { where, name, labels } of USED.filter(selector => selector.name.startsWith('tilecouch_'))) {
       for (const { name: label, value, operator } of labels) {
-        const known = VALUES[label]
-        if (!known || label === 'state') continue
-        for (const one of operator.endsWith('~') ? value.split('|') : [value]) {
-          assert.ok(known.includes(one), `${where}: ${name} has no ${label} ${one}`)
+        const knownValues = VALUES[label]
+        if (!knownValues || label === 'state') continue
+        for (const labelValue of operator.endsWith('~') ? value.split('|') : [value]) {
+          assert.ok(knownValues.includes(labelValue), `${where}: ${name} has no ${label} ${labelValue}`)
         }
       }
     }
-    for (const { where, labels } of of('tilecouch_mirror_state')) {
+    for (const { where, labels } of usedWith('tilecouch_mirror_state')) {
       for (const { name, value } of labels) if (name === 'state') assert.ok(STATES.includes(value), where)
     }
     for (const { where, expr } of PLACES) {
-      const own = [...SCRAPED, 'le', 'quantile', 'memory_type', ...selectorsOf(expr).flatMap(
+      const ownLabels = [...SCRAPED, 'le', 'quantile', 'memory_type', ...selectorsOf(expr).flatMap(
         ({ name }) => tables.find(table => table.name === stem(name))?.labels ??
           (name === 'couchdb_httpd_status_codes' ? ['code'] : [])
       )]
-      for (const label of groupingsOf(expr)) assert.ok(own.includes(label), `${where}: ${label}`)
+      for (const label of groupingsOf(expr)) assert.ok(ownLabels.includes(label), `${where}: ${label}`)
     }
   })
 })
@@ -277,9 +276,9 @@ describe('deploy/monitoring/prometheus.yml', () => {
     assert.deepEqual(rules, ['alerts.yml'])
     const names = jobs.map(({ job_name: name }) => name)
     assert.deepEqual(names, ['tilecouch', 'tilecouch-edge', 'couchdb', 'node'])
-    const named = USED.flatMap(({ labels }) => labels).filter(({ name }) => name === 'job')
-    assert.ok(named.length > 3)
-    for (const { value, operator } of named) {
+    const jobLabels = USED.flatMap(({ labels }) => labels).filter(({ name }) => name === 'job')
+    assert.ok(jobLabels.length > 3)
+    for (const { value, operator } of jobLabels) {
       assert.ok(names.some(name => operator === '=' ? name === value : new RegExp(`^(${value})$`).test(name)), value)
     }
     for (const { basic_auth: auth } of jobs) assert.equal(auth?.password, undefined)

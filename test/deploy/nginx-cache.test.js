@@ -1,3 +1,4 @@
+// nginx with the configuration deploy/nginx/proxy-cache.conf in front of a gateway.
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -16,12 +17,12 @@ onEachStore('nginx with a cache of its own', backend => {
   })
   const start = async (...args) => startAt(await stage.gateway(...args))
   const state = ({ headers }) => headers.get('x-cache')
-  /** The answer of an address when the cache is in a state. */
-  const shows = (wanted, address) => until(async () => {
+  /** Waits until an address is answered in a cache state, and returns the answer. */
+  const untilState = (expectedState, address) => until(async () => {
     const answer = await get(address)
-    return state(answer) === wanted && answer
-  }, { what: `${address} to be ${wanted}` })
-  const asked = address => stage.nginx.requests().filter(([, uri, , upstream]) => uri === address && upstream !== '-')
+    return state(answer) === expectedState && answer
+  }, { what: `${address} to be ${expectedState}` })
+  const fetches = address => stage.nginx.requests().filter(([, uri, , upstream]) => uri === address && upstream !== '-')
     .map(([, , , upstream]) => upstream)
 
   it('caches newest and past tiles, whatever the query, asks once for many requests, and answers 304', async () => {
@@ -31,42 +32,42 @@ onEachStore('nginx with a cache of its own', backend => {
       const first = await get(address)
       assert.equal(state(first), 'MISS', address)
       if (seed) assert.deepEqual(first.bytes, png(seed))
-      const again = await get(`${address}?t=${Math.random()}`)
-      assert.equal(again.status, first.status)
-      assert.equal(state(again), 'HIT', address)
-      assert.deepEqual(again.bytes, first.bytes)
+      const second = await get(`${address}?t=${Math.random()}`)
+      assert.equal(second.status, first.status)
+      assert.equal(state(second), 'HIT', address)
+      assert.deepEqual(second.bytes, first.bytes)
       for (const name of ['etag', 'cache-control', 'last-modified', 'content-type', 'access-control-allow-origin']) {
-        assert.equal(again.headers.get(name), first.headers.get(name), name)
+        assert.equal(second.headers.get(name), first.headers.get(name), name)
       }
     }
     assert.match((await get('/osm@2023-01-01T00:00:00Z/4/1/5.png')).headers.get('cache-control'),
       /^public, max-age=300,/)
     const { headers } = await get('/osm/4/0/5.png')
-    const again = await get('/osm/4/0/5.png', { headers: { 'if-none-match': headers.get('etag') } })
-    assert.deepEqual([again.status, state(again)], [304, 'HIT'])
+    const unchanged = await get('/osm/4/0/5.png', { headers: { 'if-none-match': headers.get('etag') } })
+    assert.deepEqual([unchanged.status, state(unchanged)], [304, 'HIT'])
     const answers = await Promise.all(Array.from({ length: 40 }, () => get('/osm/4/2/5.png')))
     for (const answer of answers) assert.deepEqual(answer.bytes, png(22))
-    // logged after the answer
+    // nginx logs after the answer
     await until(() => stage.nginx.requests().filter(([, uri]) => uri === '/osm/4/2/5.png').length === 40)
-    assert.equal(asked('/osm/4/2/5.png').length, 1)
+    assert.equal(fetches('/osm/4/2/5.png').length, 1)
   })
 
   it('revalidates an expired tile by its ETag', async () => {
     await start('--set', 'maxAge=1', '--set', 'staleWhileRevalidate=0')
     await get('/osm/4/0/5.png')
-    const again = await shows('REVALIDATED', '/osm/4/0/5.png')
-    assert.deepEqual([again.status, again.bytes], [200, png(20)])
-    await until(() => asked('/osm/4/0/5.png').includes('304'))
+    const revalidated = await untilState('REVALIDATED', '/osm/4/0/5.png')
+    assert.deepEqual([revalidated.status, revalidated.bytes], [200, png(20)])
+    await until(() => fetches('/osm/4/0/5.png').includes('304'))
   })
 
   it('shows an expired tile while it fetches the new one, when the gateway allows that', async () => {
     await start('--set', 'maxAge=1')
-    const fresh = { layer: 'osm', z: 4, x: 7, y: 7, bytes: png(50) }
-    await stage.store.write([{ ...fresh, time: T1 }])
+    const tile = { layer: 'osm', z: 4, x: 7, y: 7, bytes: png(50) }
+    await stage.store.write([{ ...tile, time: T1 }])
     const address = '/osm/4/7/7.png'
     assert.deepEqual((await get(address)).bytes, png(50))
-    await stage.store.write([{ ...fresh, time: T2, bytes: png(51) }])
-    assert.deepEqual((await shows('STALE', address)).bytes, png(50))
+    await stage.store.write([{ ...tile, time: T2, bytes: png(51) }])
+    assert.deepEqual((await untilState('STALE', address)).bytes, png(50))
     await until(async () => (await get(address)).bytes.equals(png(51)))
   })
 
@@ -76,7 +77,7 @@ onEachStore('nginx with a cache of its own', backend => {
     for (const address of Object.keys(tiles)) await get(address)
     await stage.kill()
     for (const [address, bytes] of Object.entries(tiles)) {
-      const stale = await shows('STALE', address)
+      const stale = await untilState('STALE', address)
       assert.deepEqual([stale.status, stale.bytes], [200, bytes])
     }
     assert.equal((await get('/osm/4/3/5.png')).status, 502)
@@ -85,9 +86,9 @@ onEachStore('nginx with a cache of its own', backend => {
   it('caches missing tiles as the gateway says, but no errors', async () => {
     await start('--set', 'grace=0')
     for (const address of ['/nolayer/4/0/5.png', '/osm/4/99/5.png', '/osm@yesterday/4/0/5.png', '/osm/31/0/5.png']) {
-      const [one, two] = [await get(address), await get(address)]
-      assert.ok(one.status >= 400 && one.status === two.status, address)
-      assert.notEqual(state(two), 'HIT', address)
+      const [first, second] = [await get(address), await get(address)]
+      assert.ok(first.status >= 400 && first.status === second.status, address)
+      assert.notEqual(state(second), 'HIT', address)
     }
     const missing = '/osm/4/12/12.png'
     assert.deepEqual([(await get(missing)).status, state(await get(missing))], [404, 'HIT'])
@@ -101,13 +102,13 @@ onEachStore('nginx with a cache of its own', backend => {
 
   it('caches no 5xx answer, even if the gateway allows caching', async () => {
     let count = 0
-    const liar = await startServer((req, res) =>
+    const badServer = await startServer((req, res) =>
       res.writeHead(503, { 'cache-control': 'public, max-age=3600' }).end(String(count++)))
     try {
-      await startAt(liar.port)
+      await startAt(badServer.port)
       for (let i = 0; i < 3; i++) assert.equal((await get('/osm/4/0/5.png')).bytes.toString(), String(i))
     } finally {
-      await liar.close()
+      await badServer.close()
     }
   })
 
@@ -116,10 +117,10 @@ onEachStore('nginx with a cache of its own', backend => {
     for (const address of ['/', '/osm.json', '/osm/4/0/5.json', '/wmts/1.0.0/WMTSCapabilities.xml',
       '/db/osm:4:0:5', '/db/osm:4:0:5/tile']) {
       await get(address)
-      const again = await get(address)
-      assert.equal(again.status, 200, address)
-      assert.equal(state(again), null, address)
-      await until(() => asked(address).length === 2, { what: `two requests for ${address}` }) // logged after the answer
+      const second = await get(address)
+      assert.equal(second.status, 200, address)
+      assert.equal(state(second), null, address)
+      await until(() => fetches(address).length === 2, { what: `two requests for ${address}` }) // nginx logs later
     }
     for (const encoding of ['gzip', 'identity', 'gzip', 'identity']) {
       const answer = await get('/roads/4/0/5.pbf', { headers: { 'accept-encoding': encoding } })
@@ -138,12 +139,12 @@ onEachStore('nginx with a cache of its own', backend => {
       'x-forwarded-host': 'evil.example', 'x-forwarded-prefix': '/evil.example',
       'x-forwarded-uri': '//evil.example/osm.json', forwarded: 'host=evil.example', host: 'evil.example'
     }
-    const ends = ['/osm.json', '/osm@2024.json', '/wmts/1.0.0/WMTSCapabilities.xml']
+    const addresses = ['/osm.json', '/osm@2024.json', '/wmts/1.0.0/WMTSCapabilities.xml']
     for (const args of [[], ['--trust-proxy', '--public-url', 'https://maps.example.org/']]) {
       const cache = ['/var/cache/nginx/tilecouch', path.join(stage.dir, `cache${args.length}`)]
       const gateways = [await stage.gateway(...args)]
       await stage.start({ file: 'proxy-cache.conf', gateways, changes: [everything, cache] })
-      for (const address of ends) {
+      for (const address of addresses) {
         await ask(stage.nginx.base, address, { headers: evil })
         const { status, text } = await ask(stage.nginx.base, address)
         assert.equal(status, 200)

@@ -1,3 +1,4 @@
+// nginx with the configuration deploy/nginx/files.conf: tiles of an exported tree, and a gateway for the others.
 import assert from 'node:assert/strict'
 import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { Socket } from 'node:net'
@@ -9,12 +10,12 @@ import { T1, mvt, useStage } from '../support/nginx.js'
 
 const GATEWAY = /^(miss|hit)$/
 
-/** Whether a text comes before the end. */
-async function hear (body, text) {
-  let heard = ''
+/** Whether a stream contains a text before its end. */
+async function contains (body, text) {
+  let received = ''
   for await (const bytes of body) {
-    heard += Buffer.from(bytes).toString()
-    if (heard.includes(text)) return true
+    received += Buffer.from(bytes).toString()
+    if (received.includes(text)) return true
   }
   return false
 }
@@ -51,26 +52,26 @@ onEachStore('nginx with files of an exported tree', backend => {
       assert.equal(answer.headers.get('content-type'), 'image/png')
       assert.match(from(answer) ?? '', source, address)
     }
-    for (const [file, other] of [['/osm/4/0/5.png', '/osm/4/1/5.png'],
+    for (const [file, otherAddress] of [['/osm/4/0/5.png', '/osm/4/1/5.png'],
       [`/osm@${T1}/4/0/5.png`, `/osm@${T1}/4/1/5.png`], ['/roads/4/0/5.pbf', '/roads/4/1/5.pbf']]) {
-      const [one, two] = [await get(file), await get(other)]
-      assert.equal(from(one), 'file')
-      assert.match(from(two), GATEWAY)
+      const [fromFile, fromGateway] = [await get(file), await get(otherAddress)]
+      assert.equal(from(fromFile), 'file')
+      assert.match(from(fromGateway), GATEWAY)
       for (const name of ['cache-control', 'content-type', 'access-control-allow-origin',
         'access-control-expose-headers', 'x-content-type-options', 'content-security-policy', 'content-encoding',
         'vary']) {
-        assert.equal(one.headers.get(name), two.headers.get(name), `${name} of ${file}`)
+        assert.equal(fromFile.headers.get(name), fromGateway.headers.get(name), `${name} of ${file}`)
       }
-      assert.ok(one.headers.get('last-modified') && one.headers.get('etag'))
+      assert.ok(fromFile.headers.get('last-modified') && fromFile.headers.get('etag'))
     }
   })
 
   it('answers 304 for a file that has not changed', async () => {
     await start()
     const since = (await get('/osm/4/0/5.png')).headers.get('last-modified')
-    const again = await get('/osm/4/0/5.png', { headers: { 'if-modified-since': since, 'cache-control': 'no-cache' } })
-    assert.deepEqual([again.status, again.bytes.length], [304, 0])
-    assert.match(again.headers.get('cache-control'), /max-age=300/)
+    const cached = await get('/osm/4/0/5.png', { headers: { 'if-modified-since': since, 'cache-control': 'no-cache' } })
+    assert.deepEqual([cached.status, cached.bytes.length], [304, 0])
+    assert.match(cached.headers.get('cache-control'), /max-age=300/)
   })
 
   it('serves a file as soon and as long as it exists, but none that is no tile, or outside the tree', async () => {
@@ -96,9 +97,9 @@ onEachStore('nginx with files of an exported tree', backend => {
     for (const target of ['/osm/secret.txt', '/secret.png', '/osm/4/0/5.png.bak', '/osm/4/0/.5.png', '/.git/config',
       '/osm/4/x/5.png', '/osm/4/0/../../../../outside.png', '/osm/4/0/..%2f..%2f..%2f..%2foutside.png',
       '/..%2foutside.png', '/osm/4/0/%2e%2e/%2e%2e/%2e%2e/%2e%2e/outside.png']) {
-      const said = await raw(target)
-      assert.match(said, /^HTTP\/1\.1 4\d\d /, target)
-      assert.ok(!said.includes('hunter2'), target)
+      const response = await raw(target)
+      assert.match(response, /^HTTP\/1\.1 4\d\d /, target)
+      assert.ok(!response.includes('hunter2'), target)
     }
   })
 
@@ -111,9 +112,9 @@ onEachStore('nginx with files of an exported tree', backend => {
 
   it('leaves methods other than GET to the gateway, passes on changes without delay, hides the metrics', async () => {
     await start()
-    const asked = { origin: 'https://a.example', 'access-control-request-method': 'GET',
+    const headers = { origin: 'https://a.example', 'access-control-request-method': 'GET',
       'access-control-request-headers': 'if-none-match' }
-    const preflight = await get('/osm/4/0/5.png', { method: 'OPTIONS', headers: asked })
+    const preflight = await get('/osm/4/0/5.png', { method: 'OPTIONS', headers: headers })
     assert.deepEqual([preflight.status, preflight.headers.get('access-control-allow-origin')], [204, '*'])
     for (const method of ['PUT', 'POST', 'DELETE']) {
       const answer = await get('/osm/4/0/5.png', { method })
@@ -126,15 +127,15 @@ onEachStore('nginx with files of an exported tree', backend => {
     const { tiles } = JSON.parse((await get('/osm.json')).bytes.toString())
     assert.ok(tiles[0].startsWith(`${stage.nginx.base}/osm/`), tiles[0])
     const stop = new AbortController()
-    const late = setTimeout(() => stop.abort(), 10000)
+    const timeout = setTimeout(() => stop.abort(), 10000)
     const answer =
       await fetch(`${stage.nginx.base}/db/_changes?feed=continuous&since=now&heartbeat=1000`, { signal: stop.signal })
     try {
-      const heard = hear(answer.body, 'roads:4:9:9')
+      const pending = contains(answer.body, 'roads:4:9:9')
       await stage.store.write([{ layer: 'roads', z: 4, x: 9, y: 9, time: T1, bytes: mvt }])
-      assert.ok(await heard)
+      assert.ok(await pending)
     } finally {
-      clearTimeout(late)
+      clearTimeout(timeout)
       stop.abort()
     }
   })
@@ -144,10 +145,10 @@ onEachStore('nginx with files of an exported tree', backend => {
     const zipped = await get('/roads/4/0/5.pbf', { headers: { 'accept-encoding': 'gzip' } })
     assert.deepEqual([from(zipped), zipped.headers.get('content-encoding')], ['file', 'gzip'])
     assert.deepEqual(zipped.bytes, gunzipSync(mvt)) // fetch has unpacked it
-    const plain = await get('/roads/4/0/5.pbf', { headers: { 'accept-encoding': 'identity' } })
-    assert.match(from(plain), GATEWAY)
-    assert.equal(plain.headers.get('content-encoding'), null)
-    assert.deepEqual(plain.bytes, gunzipSync(mvt))
+    const unzipped = await get('/roads/4/0/5.pbf', { headers: { 'accept-encoding': 'identity' } })
+    assert.match(from(unzipped), GATEWAY)
+    assert.equal(unzipped.headers.get('content-encoding'), null)
+    assert.deepEqual(unzipped.bytes, gunzipSync(mvt))
     const encoding = async address => (await get(address, { headers: { 'accept-encoding': 'gzip' } }))
       .headers.get('content-encoding')
     assert.deepEqual([await encoding('/osm.json'), await encoding('/wmts/1.0.0/WMTSCapabilities.xml')],

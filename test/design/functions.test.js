@@ -18,10 +18,10 @@ describe('design functions', () => {
   for (const file of files.filter(name => !name.endsWith('reduce.js'))) {
     it(`${file} is one anonymous function in ES5`, () => {
       const text = source(file)
-      const made = vm.runInNewContext(text)
-      assert.equal(typeof made, 'function')
-      assert.equal(made.name, '')
-      assert.ok(text.trimEnd().endsWith(`(${made})`), 'nothing but comments stands around it')
+      const designFunction = vm.runInNewContext(text)
+      assert.equal(typeof designFunction, 'function')
+      assert.equal(designFunction.name, '')
+      assert.ok(text.trimEnd().endsWith(`(${designFunction})`), 'nothing but comments stands around it')
       const problems = new Linter().verify(text, { languageOptions: { ecmaVersion: 5, sourceType: 'script' } })
       assert.deepEqual(problems.map(({ message }) => message), [])
     })
@@ -50,7 +50,7 @@ const head = {
 }
 const past = { ...head, _id: `${head._id}@${T}`, current: false }
 const gone = { ...head, _attachments: undefined, gone: true }
-const others = [{ _id: 'layer:osm', type: 'layer', layer: 'osm' }, {
+const otherDocs = [{ _id: 'layer:osm', type: 'layer', layer: 'osm' }, {
   _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T
 }, { _id: 'tilecouch', type: 'store' }, { _id: 'x' }]
 
@@ -107,7 +107,7 @@ describe('views', () => {
   for (const [view, pairs] of Object.entries(golden)) {
     it(`${view} emits the expected rows for tiles, and nothing for other documents`, () => {
       for (const [doc, ...rows] of pairs) assert.deepEqual(emitted(view, doc), rows)
-      for (const doc of others) assert.deepEqual(emitted(view, doc), [], doc._id)
+      for (const doc of otherDocs) assert.deepEqual(emitted(view, doc), [], doc._id)
     })
   }
 })

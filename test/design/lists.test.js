@@ -35,9 +35,9 @@ describe('the list that redirects to the version as of a time', () => {
     const headers = { 'X-Tilecouch-Base': 'https://maps.example.org:8443/a%20b/_rewrite/' }
     assert.equal(runList('at', [past], { db: '../../../db/' }, headers).headers.Location,
       `https://maps.example.org:8443/a%20b/_rewrite/db/osm:10:300:412@${T1}/tile`)
-    for (const bad of ['', 'x', 'javascript:x/', 'http://h', 'http://h/\n/', 'ftp://h/', 'http://h/"/']) {
-      assert.equal(runList('at', [past], { db: '../../../db/' }, { 'X-Tilecouch-Base': bad }).headers.Location,
-        `../../../db/osm:10:300:412@${T1}/tile`, bad)
+    for (const invalid of ['', 'x', 'javascript:x/', 'http://h', 'http://h/\n/', 'ftp://h/', 'http://h/"/']) {
+      assert.equal(runList('at', [past], { db: '../../../db/' }, { 'X-Tilecouch-Base': invalid }).headers.Location,
+        `../../../db/osm:10:300:412@${T1}/tile`, invalid)
     }
   })
 
@@ -45,9 +45,9 @@ describe('the list that redirects to the version as of a time', () => {
     const evil = ['https://evil.example/', '//evil.example/', '/\\evil.example/',
       '/', 'evil/', '../x/', '../../db/../../evil/', '..//evil/', '../\n//evil/',
       '\t//evil', 'javascript:', '.../', '../db', '../db//', '../db/\n']
-    const built = fc.array(fc.constantFrom('../', 'db/', '/', '.',
+    const randomPaths = fc.array(fc.constantFrom('../', 'db/', '/', '.',
       '..', 'https:', '\\', '\n', ' ', 'evil.example', '?', '#', '%2f'), { maxLength: 6 }).map(parts => parts.join(''))
-    fc.assert(fc.property(fc.oneof(fc.constantFrom(...evil), built, fc.string()), db => {
+    fc.assert(fc.property(fc.oneof(fc.constantFrom(...evil), randomPaths, fc.string()), db => {
       const { Location } = runList('at', [past], { db }).headers
       assert.match(Location, /^(\.\.\/)+(db\/)?osm:10:300:412@/, JSON.stringify(db))
       assert.equal(new URL(Location, 'http://h/a/b/c/d/e/f').host, 'h')
@@ -68,7 +68,7 @@ describe('the list that makes a style', () => {
   const layer = { _id: 'layer:osm', type: 'layer', layer: 'osm', format: 'pbf', vector_layers: [
     { id: 'water', fields: { name: 'String' } }
   ] }
-  const stored = {
+  const styleDoc = {
     _id: `style:osm@${T1}`, type: 'style', layer: 'osm', time: T1,
     style: {
       version: 8,
@@ -82,7 +82,7 @@ describe('the list that makes a style', () => {
     query, { 'X-Tilecouch-Base': base })
 
   it('returns the same style as core', () => {
-    for (const doc of [layer, stored]) {
+    for (const doc of [layer, styleDoc]) {
       for (const query of [{ reference: 'osm' }, { reference: 'osm@2024', theme: 'dark' }]) {
         for (const base of ['', 'https://maps.example.org/_rewrite/']) {
           const { code, headers, json } = style(doc, query, base)
@@ -94,7 +94,7 @@ describe('the list that makes a style', () => {
   })
 
   it('names the tiles, the sprite and the glyphs of that time', () => {
-    const { json } = style(stored, { reference: 'osm@2024' }, 'http://h/')
+    const { json } = style(styleDoc, { reference: 'osm@2024' }, 'http://h/')
     assert.deepEqual(json.sources,
       { osm: { type: 'vector', url: 'http://h/osm@2024.json' }, old: {
         type: 'raster', tiles: ['http://h/relief@2019/{z}/{x}/{y}.png', 'https://x.org/{z}/{x}/{y}']
@@ -106,7 +106,7 @@ describe('the list that makes a style', () => {
 
   it('answers 404 when the layer, its source layers or the stored style are missing', () => {
     assert.deepEqual([style(undefined, {}).code, style(undefined, {}).json.error], [404, 'LAYER_NOT_FOUND'])
-    for (const doc of [{ ...layer, vector_layers: undefined }, { ...stored, style: undefined }]) {
+    for (const doc of [{ ...layer, vector_layers: undefined }, { ...styleDoc, style: undefined }]) {
       assert.deepEqual([style(doc, {}).code, style(doc, {}).json.error], [404, 'STYLE_UNKNOWN'])
     }
   })
@@ -145,7 +145,7 @@ describe('the show of TileJSON', () => {
   const number = fc.integer({ min: -180, max: 180 })
   const object = fc.dictionary(fc.stringMatching(/^[a-z]{1,5}$/), fc.string())
   const [south, north] = [fc.integer({ min: -90, max: 0 }), fc.integer({ min: 0, max: 90 })]
-  /** Any layer document: every field there or not. */
+  /** Any layer document: each field is present or missing. */
   const layerDoc = fc.record({
     name: fc.string(), description: fc.string(), attribution: fc.string(), legend: fc.string(), version: fc.string(),
     minzoom: fc.nat(15), maxzoom: fc.integer({ min: 15, max: 30 }),
@@ -212,12 +212,15 @@ const row = (x, y, time = T1, bytes = 10) => ({
   id: `osm:3:${x}:${y}@${time}`, key: ['osm', 3, x, y, time], value: { rev: '1-a', bytes, expires: null, gone: false }
 })
 
-/** Array keys as CouchDB orders them, as far as these tests need it: numbers, then objects; the shorter first. */
+/**
+ * Compares array keys as CouchDB orders them, as far as these tests need: numbers, strings, then objects; the shorter
+ * key first.
+ */
 function compareKeys (a, b) {
-  for (let at = 0; at < Math.min(a.length, b.length); at++) {
+  for (let index = 0; index < Math.min(a.length, b.length); index++) {
     const rank = part => typeof part === 'object' ? 2 : typeof part === 'string' ? 1 : 0
-    if (rank(a[at]) !== rank(b[at])) return rank(a[at]) - rank(b[at])
-    if (a[at] !== b[at] && rank(a[at]) < 2) return a[at] < b[at] ? -1 : 1
+    if (rank(a[index]) !== rank(b[index])) return rank(a[index]) - rank(b[index])
+    if (a[index] !== b[index] && rank(a[index]) < 2) return a[index] < b[index] ? -1 : 1
   }
   return a.length - b.length
 }
@@ -229,8 +232,8 @@ describe('times of a view of the map', () => {
       const { query } = rewritten(`/osm/times.json?bbox=${box}&z=3`)
       const [startkey, endkey] = [JSON.parse(query.startkey), JSON.parse(query.endkey)]
       const range = world.filter(({ key: own }) => compareKeys(startkey, own) <= 0 && compareKeys(own, endkey) <= 0)
-      const wanted = countTiles(box, { min: 3, max: 3 })
-      assert.deepEqual(runList('times', range, query).json.times, [{ time: T1, tiles: wanted, bytes: 10 * wanted }])
+      const expected = countTiles(box, { min: 3, max: 3 })
+      assert.deepEqual(runList('times', range, query).json.times, [{ time: T1, tiles: expected, bytes: 10 * expected }])
     }), { numRuns: 300 })
   })
 
@@ -273,11 +276,11 @@ describe('the list of times', () => {
   })
 
   it('reads reduced rows of by_time, of the whole layer or of one zoom', () => {
-    const reduced = (own, count, sum) => ({ key: own, value: { count, sum } })
-    const layer = [reduced(['osm', T1], 3, 30), reduced(['osm', T2], 1, 10)]
+    const sumRow = (rowKey, count, sum) => ({ key: rowKey, value: { count, sum } })
+    const layer = [sumRow(['osm', T1], 3, 30), sumRow(['osm', T2], 1, 10)]
     assert.deepEqual(runList('times', layer, { layer: 'osm', z: '' }).json,
       { layer: 'osm', times: [{ time: T1, tiles: 3, bytes: 30 }, { time: T2, tiles: 1, bytes: 10 }] })
-    const zooms = [reduced(['osm', T1, 2], 1, 10), reduced(['osm', T1, 3], 2, 20), reduced(['osm', T2, 2], 1, 10)]
+    const zooms = [sumRow(['osm', T1, 2], 1, 10), sumRow(['osm', T1, 3], 2, 20), sumRow(['osm', T2, 2], 1, 10)]
     assert.deepEqual(runList('times', zooms, { layer: 'osm', z: '2' }).json.times,
       [{ time: T1, tiles: 1, bytes: 10 }, { time: T2, tiles: 1, bytes: 10 }])
   })

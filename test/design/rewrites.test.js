@@ -1,3 +1,4 @@
+// The rewrites of the design document, compared with the parsers of core.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { AFTER, endOf, flipY, isLayer, parseTilePath, startOf } from '../../core/index.js'
@@ -8,7 +9,7 @@ const attempt = call => {
   try { return call() } catch { return undefined }
 }
 
-/** Where CouchDB looks: the target seen from the design document. */
+/** The path that CouchDB reads: the target relative to the design document. */
 const target = url => new URL(rewritten(url).path, 'http://h/tiles/_design/tiles/').pathname
 
 describe('rewrites', () => {
@@ -38,10 +39,10 @@ describe('rewrites', () => {
   })
 
   it('read the base URL that clients see from Host and X-Forwarded headers, or leave it empty', () => {
-    const base =
+    const basesFor =
       (headers, options) => ['/osm@2024/10/300/412.png', '/tms/1.0.0/osm@2024/10/300/412.png', '/osm@2024.json']
       .map(url => rewritten(url, { headers, ...(options && { raw: options(url) }) }).headers['X-Tilecouch-Base'])
-    const all = [
+    const cases = [
       [{ Host: 'h:5984' }, 'http://h:5984/tiles/_design/tiles/_rewrite/'],
       [{ host: '[::1]:5984', 'X-Forwarded-Prefix': '/couch/', 'X-Forwarded-Proto': 'https' },
         'https://[::1]:5984/couch/tiles/_design/tiles/_rewrite/'],
@@ -51,7 +52,7 @@ describe('rewrites', () => {
           'X-Forwarded-Prefix': '/', 'X-Forwarded-Proto': 'https,http'
         }, 'https://maps.example.org/tiles/_design/tiles/_rewrite/'
       ],
-      // a proxy that does not say its path may show these addresses under any
+      // a proxy that does not tell its path may show these addresses under any path
       [{ Host: 'maps.example.org', 'X-Forwarded-For': '10.0.0.1' }, ''],
       [{ Host: 'maps.example.org', 'X-Forwarded-Host': 'maps.example.org', 'X-Forwarded-Proto': 'https' }, ''],
       // urllib of Python, wget --no-http-keep-alive
@@ -59,15 +60,15 @@ describe('rewrites', () => {
       [{ Host: '127.0.0.1:5984', Connection: 'close', 'X-Real-IP': '10.0.0.1' }, ''],
       [{}, ''], [{ Host: 'a b' }, ''], [{ Host: 'evil.example/x' }, ''], [{ Host: 'a@evil' }, ''], [{ Host: '' }, '']
     ]
-    for (const [headers, expected] of all) {
-      assert.deepEqual(base(headers), [expected, expected, expected], JSON.stringify(headers))
+    for (const [headers, expected] of cases) {
+      assert.deepEqual(basesFor(headers), [expected, expected, expected], JSON.stringify(headers))
     }
     for (const url of ['/osm@2024/10/300/412.png', '/tms/1.0.0/osm@2024/10/300/412.png',
       '/osm@2024.json', '//osm@2024.json?x=1']) {
-      const told = uri => rewritten(url, { headers: { Host: 'h', 'X-Forwarded-Uri': uri } }).headers['X-Tilecouch-Base']
-      assert.equal(told(`/maps${url}`), 'http://h/maps/', 'whatever path it is shown under')
-      assert.equal(told(url), 'http://h/')
-      for (const bad of ['/../..', '/a"b', '/a\\b', '/\r\nX: y']) assert.equal(told(bad + url), '', bad)
+      const base = uri => rewritten(url, { headers: { Host: 'h', 'X-Forwarded-Uri': uri } }).headers['X-Tilecouch-Base']
+      assert.equal(base(`/maps${url}`), 'http://h/maps/', 'whatever path it is shown under')
+      assert.equal(base(url), 'http://h/')
+      for (const invalid of ['/../..', '/a"b', '/a\\b', '/\r\nX: y']) assert.equal(base(invalid + url), '', invalid)
     }
   })
 
@@ -137,9 +138,9 @@ describe('rewrites', () => {
     assert.deepEqual(rewritten('/'), { path: 'index.html', query: {} })
     assert.deepEqual(rewritten('/?layer=osm'), { path: 'index.html', query: {} })
     assert.deepEqual(rewritten('/leaflet.js'), { path: 'leaflet.js', query: {} })
-    const moved = rewritten('')
-    assert.deepEqual([moved.code, moved.headers.Location], [301, '_rewrite/'])
-    assert.ok(moved.body, 'an empty body breaks keep-alive clients')
+    const redirect = rewritten('')
+    assert.deepEqual([redirect.code, redirect.headers.Location], [301, '_rewrite/'])
+    assert.ok(redirect.body, 'an empty body breaks keep-alive clients')
   })
 
   it('read the database behind db/, and refuse to write to it', () => {
@@ -208,10 +209,10 @@ describe('rewrites', () => {
     fc.assert(fc.property(number, number, number, (z, x, y) => {
       const parts = [z, x, y].map(part => encodeURIComponent(part))
       fc.pre(parts.every(Boolean))
-      const known = Boolean(attempt(() => parseTilePath(`${z}/${x}/${y}`)))
+      const isKnown = Boolean(attempt(() => parseTilePath(`${z}/${x}/${y}`)))
       const answer = rewritten(`/osm/${parts[0]}/${parts[1]}/${parts[2]}.png`)
-      assert.equal(errorOf(answer), known ? undefined : 'BAD_TILE', `${z}/${x}/${y}`)
-      if (known) assert.equal(answer.path, `../../osm:${z}:${x}:${y}/tile`)
+      assert.equal(errorOf(answer), isKnown ? undefined : 'BAD_TILE', `${z}/${x}/${y}`)
+      if (isKnown) assert.equal(answer.path, `../../osm:${z}:${x}:${y}/tile`)
     }), { numRuns: 2000 })
     for (const name of ['0', '0.', '.png', '0.p', '0.toolong', '0.PNG', '0.png.png']) {
       assert.equal(errorOf(rewritten(`/osm/1/0/${name}`)), 'BAD_TILE', name)
@@ -228,25 +229,25 @@ describe('rewrites', () => {
   })
 
   it('accept the same times as core, and end periods at the same moment', () => {
-    const two = fc.nat(70).map(value => String(value).padStart(2, '0'))
-    const written = fc.tuple(fc.constantFrom('2024', '2023', '1900', '2000'),
-      fc.array(two, { maxLength: 5 }), fc.constantFrom('', 'Z'))
+    const twoDigits = fc.nat(70).map(value => String(value).padStart(2, '0'))
+    const writtenTimes = fc.tuple(fc.constantFrom('2024', '2023', '1900', '2000'),
+      fc.array(twoDigits, { maxLength: 5 }), fc.constantFrom('', 'Z'))
       .map(([year, parts, zone]) => [year, '-', '-', 'T', ':', ':'].reduce((text, separator, index) => index === 0
         ? text : parts[index - 1] === undefined ? text : text + separator + parts[index - 1], year) + zone)
-    const likely = fc.date({ min: new Date('1900-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })
+    const likelyTimes = fc.date({ min: new Date('1900-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })
       .chain(date => fc.constantFrom(4, 7, 10, 13, 16, 19).map(length => date.toISOString().slice(0, length)))
-    const odd = fc.constantFrom('2024-02-30', '2023-02-29', '2024-02-29',
+    const oddTimes = fc.constantFrom('2024-02-30', '2023-02-29', '2024-02-29',
       '1900-02-29', '0000-02-29', '0004-02-29', '0100-02-29', '2024-13',
       '2024-00', '2024-01-00', '2024-01-01T24', '2024-01-01T23:60', '2024-1-1', 'now', '..', '2024-', '2024T12')
-    fc.assert(fc.property(fc.oneof(written, likely, odd), time => {
-      const known = attempt(() => endOf(time))
+    fc.assert(fc.property(fc.oneof(writtenTimes, likelyTimes, oddTimes), time => {
+      const end = attempt(() => endOf(time))
       const answer = rewritten(`/osm@${time}/1/0/0.png`)
-      assert.equal(errorOf(answer), known ? undefined : 'BAD_TIME', time)
-      assert.equal(errorOf(rewritten(`/osm@${time}.json`)), known ? undefined : 'BAD_TIME', time)
-      if (!known) return
+      assert.equal(errorOf(answer), end ? undefined : 'BAD_TIME', time)
+      assert.equal(errorOf(rewritten(`/osm@${time}.json`)), end ? undefined : 'BAD_TIME', time)
+      if (!end) return
       const bound = JSON.parse(answer.query.startkey)[4]
       assert.ok(bound.endsWith(AFTER) && startOf(time).startsWith(bound.slice(0, -1)) &&
-        known.startsWith(bound.slice(0, -1)), `${time} -> ${bound}`)
+        end.startsWith(bound.slice(0, -1)), `${time} -> ${bound}`)
     }), { numRuns: 2000 })
   })
 

@@ -1,3 +1,4 @@
+// validate_doc_update: the documents that the design document accepts and refuses, compared with core.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { RESERVED, isExactTime, isLayer, isTileId, tileId, versionId } from '../../core/index.js'
@@ -10,7 +11,7 @@ const WRITER = { name: 'w', roles: ['tilecouch-writer'] }
 const T = '2024-03-01T00:00:00Z'
 const image = type => ({ tile: { content_type: type, data: '' } })
 
-/** `undefined` when it is allowed, else `{ forbidden }` or `{ unauthorized }`. */
+/** The verdict on a document: `undefined` if it is allowed, otherwise `{ forbidden }` or `{ unauthorized }`. */
 function verdict (doc, { old = null, user = WRITER, security = {} } = {}) {
   try {
     validate(doc, old, user, security)
@@ -35,7 +36,7 @@ const forbids = (doc, reason, options) => {
 }
 
 /**
- * A tile, or anything that was deleted, as DESIGN has it; the other documents have no fields here that make them good.
+ * Whether DESIGN allows a tile, or a deleted document of any kind. Other documents lack the fields of a tile.
  */
 function isGood (doc) {
   const { layer, z, x, y, time, current, gone: isGone, _attachments = {} } = doc
@@ -53,7 +54,7 @@ function isGood (doc) {
 
 describe('validate_doc_update', () => {
   it('accepts valid documents', () => {
-    const allowed = [
+    const validDocs = [
       head, past, gone, { ...gone, _id: past._id, current: false },
       { ...head, expires: T, origin: { url: 'http://h/' } }, { ...head, stored: undefined },
       ...['image/jpeg', 'image/webp', 'image/avif', 'application/vnd.mapbox-vector-tile'].map(
@@ -67,7 +68,7 @@ describe('validate_doc_update', () => {
       layerDoc, edition, { _id: 'tilecouch', type: 'store', schema: 1 },
       { _id: 'osm:10:300:412', _deleted: true }, { _id: 'anything', _deleted: true }
     ]
-    for (const doc of allowed) assert.equal(verdict(doc), undefined, JSON.stringify(doc))
+    for (const doc of validDocs) assert.equal(verdict(doc), undefined, JSON.stringify(doc))
   })
 
   const wrong = {
@@ -115,13 +116,13 @@ describe('validate_doc_update', () => {
 
   it('accepts a replicated past version that was deleted and loaded again elsewhere', () => {
     const stored = { ...past, _rev: '1-a', _revisions: { start: 1, ids: ['a'] } }
-    const brought = ids => ({ ...past, _rev: `${ids.length}-${ids[0]}`, _revisions: { start: ids.length, ids } })
+    const replicated = ids => ({ ...past, _rev: `${ids.length}-${ids[0]}`, _revisions: { start: ids.length, ids } })
     for (const ids of [['c', 'b', 'a'], ['e', 'd', 'c', 'b', 'a']]) {
-      assert.equal(verdict(brought(ids), { old: stored }), undefined)
+      assert.equal(verdict(replicated(ids), { old: stored }), undefined)
     }
-    forbids(brought(['b', 'a']), /a past version never changes/, { old: stored })
+    forbids(replicated(['b', 'a']), /a past version never changes/, { old: stored })
     forbids({ ...stored, stored: T }, /a past version never changes/, { old: stored })
-    forbids({ ...brought(['c', 'b', 'a']), z: 31 }, /z must be/, { old: stored })
+    forbids({ ...replicated(['c', 'b', 'a']), z: 31 }, /z must be/, { old: stored })
   })
 
   it('accepts a new expiry and origin of a head whose image is unchanged', () => {
@@ -131,8 +132,8 @@ describe('validate_doc_update', () => {
       url: 'http://h/', etag: '"b"', checked: '2024-09-01T00:00:00Z'
     } }
     assert.equal(verdict(longer, { old: stored }), undefined)
-    const { expires, ...never } = longer
-    assert.equal(verdict(never, { old: stored }), undefined)
+    const { expires, ...withoutExpiry } = longer
+    assert.equal(verdict(withoutExpiry, { old: stored }), undefined)
     forbids({ ...longer, expires: 'later' }, /expires must be/, { old: stored })
     forbids({ ...longer, _id: past._id, current: false }, /a past version never changes/, { old: past })
   })
@@ -163,8 +164,8 @@ describe('validate_doc_update', () => {
     assert.equal(verdict(ended, { old: work }), undefined)
     assert.equal(verdict({ _id: work._id, _deleted: true }, { old: { ...work, user: 'other' } }),
       undefined, 'old work is removed by the next command')
-    const { user: _, ...nameless } = work
-    for (const doc of [{ ...work, user: 'other' }, nameless]) {
+    const { user: _, ...anonymous } = work
+    for (const doc of [{ ...work, user: 'other' }, anonymous]) {
       forbids(doc, /the user of a work/)
       assert.equal(verdict(doc, { user: { name: 'root', roles: ['_admin'] } }), undefined)
     }
@@ -189,9 +190,9 @@ describe('validate_doc_update', () => {
     const boss = { user: { name: 'boss', roles: [] }, security: { admins: { names: ['boss'] } } }
     const root = { user: { name: 'root', roles: ['_admin'] } }
     assert.equal(verdict(activity), undefined)
-    for (const one of [boss, root]) {
-      assert.equal(verdict({ ...activity, user: one.user.name }, one), undefined)
-      forbids(activity, /the user of an activity must be the one who writes it/, one)
+    for (const writer of [boss, root]) {
+      assert.equal(verdict({ ...activity, user: writer.user.name }, writer), undefined)
+      forbids(activity, /the user of an activity must be the one who writes it/, writer)
     }
     forbids({ ...activity, user: 'boss' }, /the user of an activity/)
     for (const field of ['user', 'at', 'what', 'done']) {
@@ -205,9 +206,9 @@ describe('validate_doc_update', () => {
     forbids({ ...activity, user: 'root', done: 'created' }, /an activity never changes/, { old: activity, ...root })
     assert.equal(verdict(activity, { old: { ...activity, _deleted: true } }), undefined)
 
-    const end = { _id: activity._id, _deleted: true }
-    for (const old of [activity, null]) forbids(end, /only an admin removes an activity/, { old })
-    for (const one of [boss, root]) assert.equal(verdict(end, { old: activity, ...one }), undefined)
+    const deletion = { _id: activity._id, _deleted: true }
+    for (const old of [activity, null]) forbids(deletion, /only an admin removes an activity/, { old })
+    for (const admin of [boss, root]) assert.equal(verdict(deletion, { old: activity, ...admin }), undefined)
     assert.equal(verdict({ _id: 'activity:3:1:2', _deleted: true }), undefined, 'a tile of a layer that is called so')
 
     for (const _id of ['activity:', 'activity:x', 'activity:osm:3:1:2', 'work:20240301T101500123-4f9k']) {
@@ -238,37 +239,37 @@ describe('validate_doc_update', () => {
       [{ name: 'tilecouch-writer', roles: [] }, 'forbidden'],
       [{ name: null, roles: [] }, 'unauthorized']
     ]
-    for (const [user, wanted] of users) {
+    for (const [user, expected] of users) {
       for (const doc of [head, { _id: head._id, _deleted: true }]) {
-        const found = verdict(doc, { user, security })
-        assert.deepEqual(found ? Object.keys(found)[0] : true, wanted, JSON.stringify(user))
+        const refusal = verdict(doc, { user, security })
+        assert.deepEqual(refusal ? Object.keys(refusal)[0] : true, expected, JSON.stringify(user))
       }
     }
-    for (const none of [undefined, null, {}, { admins: {} }]) {
-      assert.equal(Object.keys(verdict(head, { user: { name: null, roles: [] }, security: none }))[0], 'unauthorized')
+    for (const empty of [undefined, null, {}, { admins: {} }]) {
+      assert.equal(Object.keys(verdict(head, { user: { name: null, roles: [] }, security: empty }))[0], 'unauthorized')
     }
   })
 
   it('lets the writers that the security object names write, instead of the writer role', () => {
-    const named = writers => ({ admins: { names: ['boss'], roles: ['_admin'] }, members: {}, tilecouch: { writers } })
-    const may = (user, writers) => verdict(head, { user, security: named(writers) }) === undefined
+    const grants = writers => ({ admins: { names: ['boss'], roles: ['_admin'] }, members: {}, tilecouch: { writers } })
+    const canWrite = (user, writers) => verdict(head, { user, security: grants(writers) }) === undefined
     const [anna, ben] = [{ name: 'anna', roles: [] }, { name: 'ben', roles: ['survey'] }]
-    for (const [writers, wanted] of [
+    for (const [writers, expected] of [
       [{ names: ['anna'], roles: [] }, [true, false, false]], [{ names: [], roles: ['survey'] }, [false, true, false]],
       [{ roles: ['tilecouch-writer'] }, [false, false, true]],
       [{ names: [], roles: [] }, [false, false, false]], [undefined, [false, false, true]],
-      // what is none of ours lets nobody in: a text that contains a name, null, a list
+      // invalid values give no rights: a text that contains a name, null, a list
       ...[{ names: 'anna', roles: 'survey' }, null, [], ['anna'], 'anna',
-        5, true, { names: { anna: 1 } }].map(bad => [bad, [false, false, false]])
+        5, true, { names: { anna: 1 } }].map(invalid => [invalid, [false, false, false]])
     ]) {
-      assert.deepEqual([anna, ben, WRITER].map(user => may(user, writers)), wanted, JSON.stringify(writers))
-      assert.ok(may({ name: 'boss', roles: [] }, writers) && may({ name: 'a', roles: ['_admin'] }, writers))
-      assert.equal(Object.keys(verdict(head, { user: { name: null, roles: [] }, security: named(writers) }))[0],
+      assert.deepEqual([anna, ben, WRITER].map(user => canWrite(user, writers)), expected, JSON.stringify(writers))
+      assert.ok(canWrite({ name: 'boss', roles: [] }, writers) && canWrite({ name: 'a', roles: ['_admin'] }, writers))
+      assert.equal(Object.keys(verdict(head, { user: { name: null, roles: [] }, security: grants(writers) }))[0],
         'unauthorized')
     }
-    assert.ok(!may({ name: null, roles: [] }, { names: [null], roles: [null] }))
-    for (const ours of [null, 5, 'writers', [], {}]) {
-      assert.equal(verdict(head, { security: { tilecouch: ours } }), undefined, 'nothing was said')
+    assert.ok(!canWrite({ name: null, roles: [] }, { names: [null], roles: [null] }))
+    for (const tilecouch of [null, 5, 'writers', [], {}]) {
+      assert.equal(verdict(head, { security: { tilecouch: tilecouch } }), undefined, 'nothing was said')
     }
   })
 
@@ -291,7 +292,7 @@ describe('validate_doc_update', () => {
     const long = 'x'.repeat(17000)
     forbids({ ...head, note: long }, /at most 16384/)
     forbids({ ...head, origin: { url: { deep: [long] } } }, /at most 16384/)
-    forbids({ ...head, ...Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`field${at}`, 1])) },
+    forbids({ ...head, ...Object.fromEntries(Array.from({ length: 2000 }, (_, index) => [`field${index}`, 1])) },
       /at most 16384/)
     forbids({ ...gone, _deleted: true, note: 'x'.repeat(1000) }, /at most 1024/)
     forbids({ _id: 'x', _deleted: true, note: long.repeat(70) }, /at most 1024/)
@@ -320,26 +321,26 @@ describe('validate_doc_update', () => {
   })
 
   it('lets a writer set schema, uuid, created and published once, and only an admin change them', () => {
-    const [store, set] =
+    const [store, marks] =
       [more => ({ _id: 'tilecouch', type: 'store', ...more }), { schema: 1, uuid: 'u', created: T, published: T }]
-    const other = { schema: 2, uuid: 'v', created: '2024-05-01T00:00:00Z', published: '2024-05-01T00:00:00Z' }
+    const otherMarks = { schema: 2, uuid: 'v', created: '2024-05-01T00:00:00Z', published: '2024-05-01T00:00:00Z' }
     assert.equal(verdict(store({ schema: 1, uuid: 'u', created: T })), undefined)
-    assert.equal(verdict(store(set), { old: store({ schema: 1 }) }), undefined, 'what is missing')
-    assert.equal(verdict(store({ ...set, title: 'Maps' }), { old: store(set) }), undefined, 'a setting')
+    assert.equal(verdict(store(marks), { old: store({ schema: 1 }) }), undefined, 'what is missing')
+    assert.equal(verdict(store({ ...marks, title: 'Maps' }), { old: store(marks) }), undefined, 'a setting')
     for (const old of [null, store()]) forbids(store({ schema: 2 }), /only an admin changes schema/, { old })
-    forbids({ _id: 'tilecouch', _deleted: true }, /only an admin removes/, { old: store(set) })
-    for (const [field, value] of Object.entries(other)) {
-      for (const changed of [{ ...set, [field]: value }, { ...set, [field]: undefined }]) {
+    forbids({ _id: 'tilecouch', _deleted: true }, /only an admin removes/, { old: store(marks) })
+    for (const [field, value] of Object.entries(otherMarks)) {
+      for (const changed of [{ ...marks, [field]: value }, { ...marks, [field]: undefined }]) {
         const doc = JSON.parse(JSON.stringify(store(changed)))
-        forbids(doc, /only an admin changes/, { old: store(set) })
-        assert.equal(verdict(doc, { user: { name: 'boss', roles: ['_admin'] }, old: store(set) }),
+        forbids(doc, /only an admin changes/, { old: store(marks) })
+        assert.equal(verdict(doc, { user: { name: 'boss', roles: ['_admin'] }, old: store(marks) }),
           undefined, `an admin changes ${field}`)
       }
     }
-    const odd =
+    const oddValues =
       { schema: [0, 1001, '1', null], uuid: [{}, 5, 'x'.repeat(101)], created: ['2024', {}], published: [true, 5] }
-    const tried = Object.entries(odd).flatMap(([field, values]) => values.map(value => [field, value]))
-    for (const [field, value] of tried) forbids(store({ [field]: value }), new RegExp(`^${field} of this store must`))
+    const cases = Object.entries(oddValues).flatMap(([field, values]) => values.map(value => [field, value]))
+    for (const [field, value] of cases) forbids(store({ [field]: value }), new RegExp(`^${field} of this store must`))
   })
 
   it('accepts the same settings of a store as core', () => {
@@ -365,8 +366,8 @@ describe('validate_doc_update', () => {
       activityDays: [30, 365, 36500, 29, 0, -1, 30.5, 36501, '365', null, true, [], {}]
     }
     assert.deepEqual(Object.keys(values).sort(), [...settingNames].sort(), 'every field is tried here')
-    for (const [field, some] of Object.entries(values)) {
-      for (const value of some) {
+    for (const [field, fieldValues] of Object.entries(values)) {
+      for (const value of fieldValues) {
         const doc = { ...marker, [field]: value }
         assert.equal(verdict(doc) === undefined, isSetting(field, value),
           `${field} ${JSON.stringify(value).slice(0, 80)}`)
@@ -395,7 +396,7 @@ describe('validate_doc_update', () => {
   })
 
   it('agrees with a naive validator on random documents', () => {
-    const odd = fc.constantFrom(undefined, null, '', 'x', '__proto__', 'constructor', 'toString', 0, -0, 1, 0.5,
+    const oddValues = fc.constantFrom(undefined, null, '', 'x', '__proto__', 'constructor', 'toString', 0, -0, 1, 0.5,
       -1, 2 ** 31, 1e308, true, false, T, '2024', `${T}\n`, 'osm\u0000', {}, [], ['osm'], { tile: 1 }, 'tile', 'layer')
     const types = fc.constantFrom('image/png', 'text/html', 'constructor',
       '__proto__', 'image/PNG', ' image/png', 'image/svg+xml', null)
@@ -403,7 +404,7 @@ describe('validate_doc_update', () => {
       fc.record({ content_type: types }), { maxKeys: 2 })
     const change = fc.oneof(
       fc.tuple(fc.constantFrom('layer', 'z', 'x', 'y', 'time', 'stored', 'expires',
-        'current', 'gone', 'type', '_id', '_deleted'), odd), fc.tuple(fc.constant('_attachments'), attachments)
+        'current', 'gone', 'type', '_id', '_deleted'), oddValues), fc.tuple(fc.constant('_attachments'), attachments)
     )
     fc.assert(fc.property(fc.constantFrom(head, past, gone), fc.array(change, { maxLength: 2 }), (base, changes) => {
       const doc = JSON.parse(JSON.stringify({ ...base, ...Object.fromEntries(changes) }))
@@ -412,10 +413,10 @@ describe('validate_doc_update', () => {
   })
 
   it('accepts the same tiles, layers and times as core', () => {
-    const odd = fc.oneof(fc.integer({ min: -2, max: 40 }), fc.constantFrom('1', null, 1.5, 2 ** 30))
+    const number = fc.oneof(fc.integer({ min: -2, max: 40 }), fc.constantFrom('1', null, 1.5, 2 ** 30))
     const name = fc.constantFrom('osm', 'layer', 'Osm', '', 'a-b_c')
     const anyTime = fc.constantFrom(T, '2024', '2024-02-30T00:00:00Z')
-    fc.assert(fc.property(name, odd, odd, odd, anyTime, fc.boolean(), (layer, z, x, y, time, current) => {
+    fc.assert(fc.property(name, number, number, number, anyTime, fc.boolean(), (layer, z, x, y, time, current) => {
       const _id = `${layer}:${z}:${x}:${y}` + (current ? '' : `@${time}`)
       const numbers = [z, x, y].every(value => typeof value === 'number')
       const valid = isTileId(_id) && numbers && isExactTime(time) && isLayer(layer)

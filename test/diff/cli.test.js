@@ -1,3 +1,4 @@
+// tilecouch diff on the command line.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -11,7 +12,7 @@ import { startCommand } from '../support/command.js'
 
 const [T1, T2] = TIMES
 
-// 20 tiles of zoom 3 stay, 4 change, 2 go, 1 comes; one of zoom 2 changes
+// of zoom 3, 20 tiles stay, 4 change, 2 are removed and 1 is added; one tile of zoom 2 changes
 const steps = [
   ...Array.from(
     { length: 26 }, (_, index) => ({ z: 3, x: index % 8, y: Math.floor(index / 8), time: T1, seed: index })
@@ -39,13 +40,13 @@ onEachStore('tilecouch diff', backend => {
   it('reports differences by zoom, in the given area and zooms, and ends with 0', async () => {
     const { code, out, err } = await tilecouch('diff', 'osm@2021', 'osm@2022')
     assert.deepEqual([code, err], [0, ''])
-    const [title, sums, , head, two, three, ...rest] = out.replace(/\d:\d\d/, 'TIME').split('\n')
+    const [title, sums, , head, two, three, ...tail] = out.replace(/\d:\d\d/, 'TIME').split('\n')
     assert.equal(title, 'osm@2021 -> osm@2022: 8 of 28 tiles differ, in TIME')
     assert.match(sums, /^ {2}1 added \(.* k?B\), 2 removed \(.*\), 5 changed \(now .*\), 20 the same$/)
     assert.match(head, /^zoom +added +removed +changed +same +new$/)
     assert.match(two, /^ +2 +0 +0 +1 +0 +\d+ B$/)
     assert.match(three, /^ +3 +1 +2 +4 +20 +[\d.]+ k?B$/)
-    assert.deepEqual(rest, [''])
+    assert.deepEqual(tail, [''])
     assert.match((await tilecouch('diff', 'osm@2021', 'osm', '--bbox', '-179,80,-150,84')).out, /2 of 2 tiles differ/)
     assert.match((await tilecouch('diff', 'osm@2021', 'osm', '--zoom', '9')).out, /none of 0 tiles differ/)
   })
@@ -57,11 +58,11 @@ onEachStore('tilecouch diff', backend => {
     assert.deepEqual(summary.tiles, { added: 1, removed: 2, changed: 5, same: 20 })
     assert.deepEqual(summary.zooms.map(({ z, tiles }) => [z, tiles.changed]), [[2, 1], [3, 4]])
     assert.equal(summary.bytes.added, png(9).length)
-    for (const [from, to, wanted] of [['osm@2021', 'osm@2022', 1],
+    for (const [from, to, exitCode] of [['osm@2021', 'osm@2022', 1],
       ['osm@2022', 'osm', 0], ['osm', 'copy', 0], ['osm@2021', 'copy', 1]]) {
-      const { code, out: said } = await tilecouch('diff', from, to, '--exit-code')
-      assert.equal(code, wanted, said)
-      if (!wanted) assert.match(said, /none of 26 tiles differ/)
+      const { code, out: report } = await tilecouch('diff', from, to, '--exit-code')
+      assert.equal(code, exitCode, report)
+      if (!exitCode) assert.match(report, /none of 26 tiles differ/)
     }
   })
 
@@ -83,7 +84,7 @@ onEachStore('tilecouch diff', backend => {
   })
 
   it('refuses bad options before anything is written', async () => {
-    for (const [line, wanted] of Object.entries({
+    for (const [line, expectedCode] of Object.entries({
       'osm@2021 nowhere': 'LAYER_NOT_FOUND', 'osm@2021 nothing.mbtiles': 'BAD_LAYER', 'osm@2021 ./nothing': 'BAD_LAYER',
       'osm http://127.0.0.1:1/x': 'BAD_LAYER', 'Osm osm': 'BAD_LAYER', 'osm@soon osm': 'BAD_TIME',
       'osm@ osm': 'BAD_TIME', 'osm osm --zoom 9-3': 'BAD_ZOOM', 'osm osm --bbox 1,2': 'BAD_BBOX',
@@ -94,15 +95,15 @@ onEachStore('tilecouch diff', backend => {
     })) {
       const { code, out, err } = await tilecouch('diff', ...line.replaceAll('DIR', folder.dir).split(' '))
       assert.equal(code, 1, line)
-      assert.match(err, new RegExp(wanted), line)
+      assert.match(err, new RegExp(expectedCode), line)
       assert.equal(out, '', line)
     }
     assert.deepEqual(readdirSync(folder.dir), [])
     assert.equal((await tilecouch('diff', 'osm')).code, 2)
   })
 
-  /** Starts a diff, and sends it a signal when it has begun to write. */
-  async function interrupted (signal, args) {
+  /** Starts a diff, and sends it a signal after it has created its files. */
+  async function interruptDiff (signal, args) {
     const { child, ended } = startCommand([...args, '--db', db])
     const lock = file('l.jsonl.part-lock')
     await until(() => existsSync(lock) && readFileSync(lock, 'utf8').includes(`"pid":${child.pid},`) &&
@@ -112,21 +113,21 @@ onEachStore('tilecouch diff', backend => {
   }
 
   it('exits 130 on Ctrl-C, shows no incomplete file even when killed, and can be run again', async () => {
-    const many = []
+    const manySteps = []
     for (let x = 0; x < 40; x++) for (let y = 0; y < 40; y++) {
-      many.push({ z: 6, x, y, time: T1, seed: 1 }, { z: 6, x, y, time: T2, seed: 2 + (x + y) % 9 })
+      manySteps.push({ z: 6, x, y, time: T1, seed: 1 }, { z: 6, x, y, time: T2, seed: 2 + (x + y) % 9 })
     }
-    await remember(store, 'many', many)
+    await remember(store, 'many', manySteps)
     const names = ['g.geojson', 'l.jsonl']
     const args = ['diff', 'many@2021', 'many@2022', '--report', file('l.jsonl'), '--geojson', file('g.geojson')]
-    const whole = () => names.filter(name => existsSync(file(name)))
+    const completeFiles = () => names.filter(name => existsSync(file(name)))
 
-    assert.equal((await interrupted('SIGKILL', args)).signal, 'SIGKILL')
-    assert.deepEqual(whole(), [])
-    const stopped = await interrupted('SIGINT', args)
+    assert.equal((await interruptDiff('SIGKILL', args)).signal, 'SIGKILL')
+    assert.deepEqual(completeFiles(), [])
+    const stopped = await interruptDiff('SIGINT', args)
     assert.equal(stopped.code, 130, stopped.err)
     assert.match(stopped.err, /\[ABORTED\]/)
-    assert.deepEqual(whole(), [])
+    assert.deepEqual(completeFiles(), [])
     assert.deepEqual(readdirSync(folder.dir), [], 'of lists and polygons nothing is left')
 
     const { code, out, err } = await tilecouch(...args, '--json')

@@ -1,4 +1,4 @@
-// Diffs of a layer by a model, and those that manifests tell: the same as those that walk over every version.
+// Diffs of a layer, compared with a model. Diffs by manifests equal those that read every version.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { diff, load, parseArea, removeEdition, removeTiles } from '../../loader/index.js'
@@ -12,7 +12,7 @@ import { memorySource } from '../support/memory-source.js'
 const [T1, T2, T3, T4] = TIMES
 const sum = counts => counts.added + counts.removed + counts.changed
 
-/** A diff and its lines. */
+/** A diff with its changes as lines. */
 async function compare (store, from, to, options = {}) {
   const changes = []
   const summary = await diff(store, from, to, { ...options, onTile: change => { changes.push(change) } })
@@ -43,13 +43,13 @@ onEachStore('a diff', backend => {
 
   it('agrees with a model for two layers at any times', async () => {
     let run = 0
-    await fc.assert(fc.asyncProperty(histories, histories, async (one, other) => {
+    await fc.assert(fc.asyncProperty(histories, histories, async (fromSteps, toSteps) => {
       const [a, b] = [`one${run}`, `other${run++}`]
-      await remember(store, a, one)
-      await remember(store, b, other)
+      await remember(store, a, fromSteps)
+      await remember(store, b, toSteps)
       for (const [from, to] of [[T2, T3], [undefined, undefined], [T4, undefined]]) {
         const { lines, summary } = await compare(store, from ? `${a}@${from}` : a, to ? `${b}@${to}` : b)
-        const model = modelDiff(shownAt(one, from), shownAt(other, to))
+        const model = modelDiff(shownAt(fromSteps, from), shownAt(toSteps, to))
         assert.deepEqual(lines, model.lines, `${from} to ${to}`)
         assert.equal(summary.tiles.same, model.same)
       }
@@ -108,8 +108,8 @@ onEachStore('a diff', backend => {
     assert.ok(lines.every(line => { const [z, x, y] = line.split(/[: ]/); return area.has(+z, +x, +y) }))
     assert.deepEqual((await compare(store, 'area@2021', 'area@2022', { zooms: { min: 5, max: 9 } })).lines,
       ['5:0:0 added'])
-    const nowhere = await compare(store, 'area@2021', 'area@2022', { zooms: { min: 5, max: 9 }, area })
-    assert.deepEqual([nowhere.lines, nowhere.summary.zooms], [[], []])
+    const empty = await compare(store, 'area@2021', 'area@2022', { zooms: { min: 5, max: 9 }, area })
+    assert.deepEqual([empty.lines, empty.summary.zooms], [[], []])
     assert.equal(sum((await compare(store, 'area', 'area')).summary.tiles), 0)
     assert.equal(sum((await compare(store, 'area@2022', 'area@2022')).summary.tiles), 0)
     assert.deepEqual((await compare(store, 'area@1066', 'area')).summary.tiles,
@@ -129,17 +129,17 @@ onEachStore('a diff', backend => {
 
   it('stops when its signal aborts, with the summary so far; awaits onTile, and fails with it', async () => {
     const stop = new AbortController()
-    let seen = 0
+    let changeCount = 0
     const error = await diff(store, 'area@2021', 'area@2022',
-      { signal: stop.signal, onTile: () => { if (++seen === 10) stop.abort() } }).catch(reason => reason)
+      { signal: stop.signal, onTile: () => { if (++changeCount === 10) stop.abort() } }).catch(reason => reason)
     assert.equal(error.code, 'ABORTED')
-    assert.equal(seen, 10)
+    assert.equal(changeCount, 10)
     assert.equal(sum(error.summary.tiles), 10)
     stop.abort()
     await assert.rejects(diff(store, 'area@2021', 'area@2022', { signal: stop.signal }), { code: 'ABORTED' })
-    let inside = 0
+    let running = 0
     await diff(store, 'area@2021', 'area@2022',
-      { onTile: async () => { assert.equal(++inside, 1); await null; inside-- } })
+      { onTile: async () => { assert.equal(++running, 1); await null; running-- } })
     await assert.rejects(diff(store, 'area@2021', 'area@2022', { onTile: () => { throw new Error('full') } }), /full/)
   })
 
@@ -150,7 +150,7 @@ onEachStore('a diff', backend => {
     }
     steps.push(...steps.filter(({ time }) => time === T2).map(step => ({ ...step, time: T3, seed: 3 })))
     await remember(store, 'busy', steps)
-    // between versions of the same size, so that every digest is looked up, of heads that are moving on as well
+    // The versions have equal sizes, so that every digest is read, also of heads that become past versions.
     const model = modelDiff(shownAt(steps, T1), shownAt(steps, T3))
     const loading =
       remember(store, 'busy', steps.filter(({ time }) => time === T3).map(step => ({ ...step, time: T4, seed: 4 })))
@@ -161,18 +161,18 @@ onEachStore('a diff', backend => {
       assert.deepEqual(lines, model.lines)
       assert.equal(summary.missing, 0)
     }
-    const asked = []
-    const counting = new Proxy(store, {
+    const batchSizes = []
+    const countingStore = new Proxy(store, {
       get (target, name) {
         if (name !== 'versionsById') {
           return typeof target[name] === 'function' ? target[name].bind(target) : target[name]
         }
-        return (ids, options) => { asked.push(ids.length); return target.versionsById(ids, options) }
+        return (ids, options) => { batchSizes.push(ids.length); return target.versionsById(ids, options) }
       }
     })
-    await compare(counting, 'busy@2021', 'busy@2022')
-    assert.ok(asked.length > 0 && asked.length <= 1 + Math.ceil(400 / compareDefaults.batch), `${asked}`)
-    assert.ok(Math.max(...asked) <= 2 * compareDefaults.batch)
+    await compare(countingStore, 'busy@2021', 'busy@2022')
+    assert.ok(batchSizes.length > 0 && batchSizes.length <= 1 + Math.ceil(400 / compareDefaults.batch), `${batchSizes}`)
+    assert.ok(Math.max(...batchSizes) <= 2 * compareDefaults.batch)
   }).timeout(60000)
 })
 
@@ -184,8 +184,8 @@ const edition = fc.record({
   time: fc.constantFrom(...TIMES), tiles: contents, complete: fc.boolean(),
   zooms: fc.option(fc.constant({ min: 0, max: 4 }))
 })
-/** Loads in any order, what else may happen to a layer, and what is compared then. */
-const lives = fc.record({
+/** Loads in any order, a single write and a removal. */
+const randomHistories = fc.record({
   editions: fc.uniqueArray(edition, { selector: ({ time }) => time, minLength: 2, maxLength: 4 }),
   write: fc.option(fc.record({
     place: fc.constantFrom(...PLACES), time: fc.constantFrom(...TIMES, '2022-06-01T00:00:00Z'),
@@ -205,7 +205,7 @@ onEachStore('a diff by manifests', backend => {
   async function compareBoth (from, to, options = {}) {
     const { listTiles } = store
     let isWalk = false
-    store.listTiles = (...of) => { isWalk = true; return listTiles.apply(store, of) }
+    store.listTiles = (...parameters) => { isWalk = true; return listTiles.apply(store, parameters) }
     try {
       const changes = []
       const summary =
@@ -216,55 +216,55 @@ onEachStore('a diff by manifests', backend => {
     }
   }
 
-  async function bothWays (layer, isPlain) {
+  async function checkBothWays (layer, isPlain) {
     for (const [from, to] of [[T1, T2], [T4, T1], [T2, T3], ['2020', T3], [undefined, T2], ['2022-06', undefined]]) {
       for (const options of [{}, { zooms: { min: 4, max: 4 } }]) {
         const names = [from, to].map(time => time ? `${layer}@${time}` : layer)
         manifestDiffDefaults.versions = Infinity
-        const walked = await compareBoth(...names, options)
+        const byVersions = await compareBoth(...names, options)
         manifestDiffDefaults.versions = 0
-        const told = await compareBoth(...names, options)
-        assert.deepEqual(told.said, walked.said, names.join(' -> '))
-        if (isPlain && from !== '2020') assert.equal(told.isWalk, false, `${names.join(' -> ')} is told by manifests`)
+        const quick = await compareBoth(...names, options)
+        assert.deepEqual(quick.said, byVersions.said, names.join(' -> '))
+        if (isPlain && from !== '2020') assert.equal(quick.isWalk, false, `${names.join(' -> ')} is told by manifests`)
       }
     }
   }
 
   it('equals a diff that reads all versions, for random histories', async () => {
     let run = 0
-    await fc.assert(fc.asyncProperty(lives, async ({ editions, write, remove }) => {
+    await fc.assert(fc.asyncProperty(randomHistories, async ({ editions, write, remove }) => {
       const layer = `life${run++}`
       await store.defineLayer(layer)
-      for (const { time, tiles: some, complete, zooms } of editions) {
-        const isDiff = Object.values(some).includes(null)
-        await load(store, memorySource(some), { layer, time, complete: complete && !isDiff, ...(zooms && { zooms }) })
+      for (const { time, tiles: tiles, complete, zooms } of editions) {
+        const isDiff = Object.values(tiles).includes(null)
+        await load(store, memorySource(tiles), { layer, time, complete: complete && !isDiff, ...(zooms && { zooms }) })
       }
       if (write) {
         const [z, x, y] = write.place.split('/').map(Number)
         await store.write([{ layer, z, x, y, time: write.time, bytes: png(write.seed) }])
       }
       if (remove) await removeEdition(store, layer, remove)
-      await bothWays(layer)
+      await checkBothWays(layer)
     }), { numRuns: 10, seed: 16 })
   }).timeout(180000)
 
   it('uses manifests if only editions were loaded, and is correct after a removal of tiles', async () => {
-    const all = Object.fromEntries(PLACES.map(place => [place, 1]))
-    await load(store, memorySource({ ...all, '4/2/1': 3 }), { layer: 'plain', time: T1 })
-    await load(store, memorySource(all), { layer: 'plain', time: T2 })
-    await load(store, memorySource({ ...all, '10/100/2': 2 }), { layer: 'plain', time: T3 })
+    const tiles = Object.fromEntries(PLACES.map(place => [place, 1]))
+    await load(store, memorySource({ ...tiles, '4/2/1': 3 }), { layer: 'plain', time: T1 })
+    await load(store, memorySource(tiles), { layer: 'plain', time: T2 })
+    await load(store, memorySource({ ...tiles, '10/100/2': 2 }), { layer: 'plain', time: T3 })
     await load(store, memorySource({ '0/0/0': 1, '4/2/1': 1, '10/1/1': 3 }),
       { layer: 'plain', time: T4, complete: true })
-    await bothWays('plain', true)
+    await checkBothWays('plain', true)
     await removeTiles(store, 'plain', { zooms: { min: 10, max: 10 }, since: T3, until: T3 })
-    await bothWays('plain')
+    await checkBothWays('plain')
   }).timeout(60000)
 
   it('reads all versions if a single write has the time of an edition, and no blocks that editions share', async () => {
     await load(store, memorySource({ '2/1/1': 1 }), { layer: 'one', time: T1 })
     await load(store, memorySource({ '2/1/1': 2 }), { layer: 'one', time: T2 })
     await store.write([{ layer: 'one', z: 2, x: 3, y: 3, time: T2, bytes: png(3) }])
-    await bothWays('one')
+    await checkBothWays('one')
     manifestDiffDefaults.versions = 0
     assert.equal((await compareBoth(`one@${T1}`, `one@${T2}`)).isWalk, true)
     const places = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`6/${index}/3`, index % 3 + 1]))

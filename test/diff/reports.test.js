@@ -1,4 +1,5 @@
-// What differs, tile by tile: lines and polygons, in files that appear whole; and feature by feature.
+// Reports of differences: lists and polygons of tiles, in files that appear when they are complete, and differences of
+// features.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -25,10 +26,10 @@ const change = (z, x, y, fields = {}) => (
 )
 const corners = [change(3, 0, 0), change(3, 7, 7), change(3, 4, 2)]
 
-// of a ring in degrees, seen from its first corner; positive when it goes counterclockwise
+// The signed area of a ring in degrees, relative to its first corner. It is positive for a counterclockwise ring.
 function area (ring) {
-  const seen = ring.map(([x, y]) => [x - ring[0][0], y - ring[0][1]])
-  return seen.slice(1).reduce((sum, [x, y], index) => sum + seen[index][0] * y - x * seen[index][1], 0) / 2
+  const relative = ring.map(([x, y]) => [x - ring[0][0], y - ring[0][1]])
+  return relative.slice(1).reduce((sum, [x, y], index) => sum + relative[index][0] * y - x * relative[index][1], 0) / 2
 }
 
 describe('the tiles that differ', () => {
@@ -37,7 +38,7 @@ describe('the tiles that differ', () => {
 
   async function geojson (changes, options = {}) {
     const report = await GeoJsonReport.open(path.join(folder.dir, 'g.geojson'), { name: 'osm@2023 -> osm', ...options })
-    for (const each of changes) await report.add(each)
+    for (const tileChange of changes) await report.add(tileChange)
     await report.finish()
     return { report, collection: JSON.parse(read('g.geojson')) }
   }
@@ -53,8 +54,8 @@ describe('the tiles that differ', () => {
 
   it('are JSON lines with both times and a number of bytes', async () => {
     const report = await ListReport.open(path.join(folder.dir, 'list.jsonl'), process.stdout)
-    for (const each of [change(3, 1, 2), change(3, 1, 3, { change: 'added', from: undefined }),
-      change(3, 1, 4, { change: 'removed', to: undefined, since: T4 })]) await report.add(each)
+    for (const tileChange of [change(3, 1, 2), change(3, 1, 3, { change: 'added', from: undefined }),
+      change(3, 1, 4, { change: 'removed', to: undefined, since: T4 })]) await report.add(tileChange)
     assert.ok(!existsSync(path.join(folder.dir, 'list.jsonl')), 'not before it is whole')
     await report.finish()
     assert.deepEqual(read('list.jsonl').trimEnd().split('\n').map(line => JSON.parse(line)), [
@@ -104,15 +105,15 @@ describe('the tiles that differ', () => {
 
   it('share their edges with their neighbours, at the deepest zoom as well', async () => {
     for (const z of [0, 1, 14, 30]) {
-      const across = 2 ** z
-      const x = Math.floor(across / 3)
-      const tiles = [[x, x], [Math.min(x + 1, across - 1), x], [x, Math.min(x + 1, across - 1)]]
+      const tilesPerRow = 2 ** z
+      const x = Math.floor(tilesPerRow / 3)
+      const tiles = [[x, x], [Math.min(x + 1, tilesPerRow - 1), x], [x, Math.min(x + 1, tilesPerRow - 1)]]
       const { collection } = await geojson(tiles.map(([column, row]) => change(z, column, row)))
-      const [one, right, below] = collection.features.map(feature => feature.geometry.coordinates[0])
-      for (const ring of [one, right, below]) assert.ok(area(ring) > 0, `zoom ${z}`)
+      const [tileRing, rightRing, belowRing] = collection.features.map(feature => feature.geometry.coordinates[0])
+      for (const ring of [tileRing, rightRing, belowRing]) assert.ok(area(ring) > 0, `zoom ${z}`)
       if (z === 0) continue
-      assert.equal(one[1][0], right[0][0])
-      assert.equal(one[0][1], below[2][1])
+      assert.equal(tileRing[1][0], rightRing[0][0])
+      assert.equal(tileRing[0][1], belowRing[2][1])
     }
   })
 
@@ -181,7 +182,7 @@ describe('the tiles that differ', () => {
 
 const places = [[2, 1, 1], ...[[4, 6], [4, 7], [5, 6], [5, 7], [10, 10]].map(([x, y]) => [4, x, y])]
 
-/** Roads and shops of a tile at a time: roads have ids, shops have none; each place changes in its own way. */
+/** The roads and shops of a tile at a time. Roads have ids, shops have none; each place changes in its own way. */
 function contentOf (index, time) {
   const isLater = time === T2
   if (index === 4 && isLater) return undefined
@@ -210,21 +211,21 @@ onEachStore('differences of features in a store', backend => {
     db = new URL(store.couch.access.path, await backend.url()).href
   })
 
-  /** Of the given places, in the order of ids; the tile of zoom 2 must not count. */
-  function expected (indexes = [5, 1, 2, 3, 4]) {
-    const differ = new FeatureDiff()
+  /** The features that differ in the given places, in the order of ids. The tile of zoom 2 must not count. */
+  function expectedFeatures (indexes = [5, 1, 2, 3, 4]) {
+    const featureDiff = new FeatureDiff()
     for (const index of indexes) {
       const [z, x, y] = places[index]
       const [before, after] = [T1, T2].map(time => contentOf(index, time))
         .map(content => content && encodeTile(content))
-      differ.add({ z, x, y }, before, after)
+      featureDiff.add({ z, x, y }, before, after)
     }
-    return [...differ.features()]
+    return [...featureDiff.features()]
   }
 
   it('are taken from the changed tiles of the deepest zoom, joined across tiles, also in small batches', async () => {
     const { features, ...summary } = await diffFeatures(store, 'roads@2021', 'roads')
-    assert.deepEqual([...features], expected())
+    assert.deepEqual([...features], expectedFeatures())
     assert.deepEqual(summary, {
       zoom: 4, tiles: 5, missing: 0, unreadable: [],
       layers: { roads: { added: 1, removed: 1, changed: 2 }, shops: { added: 0, removed: 2, changed: 1 } }
@@ -232,7 +233,7 @@ onEachStore('differences of features in a store', backend => {
     const { batch } = featureDefaults
     try {
       featureDefaults.batch = 2
-      assert.deepEqual([...(await diffFeatures(store, 'roads@2021', 'roads')).features], expected())
+      assert.deepEqual([...(await diffFeatures(store, 'roads@2021', 'roads')).features], expectedFeatures())
     } finally {
       featureDefaults.batch = batch
     }
@@ -243,9 +244,9 @@ onEachStore('differences of features in a store', backend => {
     assert.equal(zoom, 2)
     const { features } =
       await diffFeatures(store, 'roads@2021', 'roads', { area: parseArea({ bbox: [50, -60, 60, -50] }) })
-    assert.deepEqual([...features], expected([5]))
-    const none = await diffFeatures(store, 'roads@2021', 'roads@2021')
-    assert.deepEqual([none.zoom, none.layers, [...none.features]], [undefined, {}, []])
+    assert.deepEqual([...features], expectedFeatures([5]))
+    const empty = await diffFeatures(store, 'roads@2021', 'roads@2021')
+    assert.deepEqual([empty.zoom, empty.layers, [...empty.features]], [undefined, {}, []])
     const { most } = featureDefaults
     try {
       featureDefaults.most = 3
@@ -283,14 +284,14 @@ onEachStore('differences of features in a store', backend => {
     ))
     const { type, name, features } = JSON.parse(readFileSync(file, 'utf8'))
     assert.deepEqual([type, name, features],
-      ['FeatureCollection', 'roads@2021 -> roads', JSON.parse(JSON.stringify(expected()))])
+      ['FeatureCollection', 'roads@2021 -> roads', JSON.parse(JSON.stringify(expectedFeatures()))])
 
     const piped = await tilecouch('diff', 'roads@2021', 'roads', '--features', '-')
     assert.equal(JSON.parse(piped.out).features.length, features.length)
     assert.match(piped.err, /5 tiles of zoom 4/)
-    const { features: said } =
+    const { features: summary } =
       JSON.parse((await tilecouch('diff', 'roads@2021', 'roads', '--features', file, '--without-ids', '--json')).out)
-    assert.equal(said.layers.roads.added, 4, 'one in each later tile')
+    assert.equal(summary.layers.roads.added, 4, 'one in each later tile')
     assert.match((await tilecouch('diff', 'roads', 'roads', '--features', file)).out,
       /changed\.geojson: features: none differ/)
   })

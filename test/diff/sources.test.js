@@ -1,4 +1,4 @@
-// Diffs as others make them, and files that are none.
+// Diffs of other programs as sources of a load, and files that are no diffs.
 import assert from 'node:assert/strict'
 import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
@@ -9,7 +9,7 @@ import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import { TIMES, openStore, remember, shownAt } from '../support/diff-model.js'
 
-// as martin's `mbtiles diff` makes them, by kind of file
+// as martin's `mbtiles diff` makes them, for each kind of file
 const FLAT = 'CREATE TABLE tiles (zoom_level INTEGER NOT NULL, tile_column INTEGER NOT NULL, tile_row INTEGER NOT ' +
   'NULL, tile_data BLOB, PRIMARY KEY (zoom_level, tile_column, tile_row))'
 const WITH_HASH =
@@ -42,7 +42,7 @@ const kinds = {
 }
 
 const CHANGES = { '4/1/9': png(7), '4/10/2': null, '4/2/1': png(8), '4/10/10': null, '10/1/1': null }
-const sorted = Object.keys(CHANGES)
+const sortedTiles = Object.keys(CHANGES)
   .sort((a, b) => compareIds(tileId('l', ...a.split('/')), tileId('l', ...b.split('/'))))
 
 async function use (file, options, action) {
@@ -55,9 +55,9 @@ async function use (file, options, action) {
 }
 
 async function listOf (source) {
-  const found = []
-  for await (const { z, x, y, gone, read } of source.tiles()) found.push([`${z}/${x}/${y}`, gone ? null : await read()])
-  return found
+  const tiles = []
+  for await (const { z, x, y, gone, read } of source.tiles()) tiles.push([`${z}/${x}/${y}`, gone ? null : await read()])
+  return tiles
 }
 
 describe('a diff as a source', () => {
@@ -81,7 +81,7 @@ describe('a diff as a source', () => {
   for (const kind of Object.keys(kinds)) {
     it(`of martin lists gone tiles: ${kind}`, () => use(mbtiles({ kind }), {}, async source => {
       assert.equal(source.diff, true)
-      assert.deepEqual(await listOf(source), sorted.map(tile => [tile, CHANGES[tile]]))
+      assert.deepEqual(await listOf(source), sortedTiles.map(tile => [tile, CHANGES[tile]]))
     }))
   }
 
@@ -93,7 +93,7 @@ describe('a diff as a source', () => {
     await use(mbtiles({ metadata: { agg_tiles_hash: 'x', name: 'city' } }), {}, async source => {
       assert.ok(!source.diff)
       assert.deepEqual((await listOf(source)).map(([tile, bytes]) => [tile, bytes?.length]),
-        sorted.map(tile => [tile, CHANGES[tile]?.length ?? 0]), 'there, with no bytes')
+        sortedTiles.map(tile => [tile, CHANGES[tile]?.length ?? 0]), 'there, with no bytes')
     })
   })
 
@@ -105,37 +105,37 @@ describe('a diff as a source', () => {
     await assert.rejects(openSource(file), { code: 'ARCHIVE_INVALID', message: /bsdiffraw.*--patch-type whole/ })
   })
 
-  /** A folder of CHANGES. */
-  const tree = (list = '4/10/2\n4/10/10\n10/1/1\n', more = {}) =>
-    folder.write({ 'gone.txt': list, '4/1/9.png': png(7), '4/2/1.png': png(8), ...more })
+  /** A folder with CHANGES. */
+  const tree = (list = '4/10/2\n4/10/10\n10/1/1\n', moreFiles = {}) =>
+    folder.write({ 'gone.txt': list, '4/1/9.png': png(7), '4/2/1.png': png(8), ...moreFiles })
 
   it('in a folder has a list of gone tiles, in any order, and only those of given zooms and box', async () => {
     for (const list of ['4/10/2\n4/10/10\n10/1/1\n', '10/1/1\r\n\r\n4/10/10\r\n4/10/2',
       '  4/10/10 \n10/1/1\n4/10/2\n4/10/10\n']) {
       await use(tree(list), {}, async source => {
         assert.equal(source.diff, true)
-        assert.deepEqual(await listOf(source), sorted.map(tile => [tile, CHANGES[tile]]))
-        assert.equal((await listOf(source)).length, sorted.length, 'again')
+        assert.deepEqual(await listOf(source), sortedTiles.map(tile => [tile, CHANGES[tile]]))
+        assert.equal((await listOf(source)).length, sortedTiles.length, 'again')
       })
     }
-    const selected = async options => (await use(tree(), options, listOf)).map(([tile]) => tile)
-    assert.deepEqual(await selected({ zooms: { min: 10, max: 10 } }), ['10/1/1'])
-    assert.deepEqual(await selected({ bbox: [45, 60, 67, 80] }), ['4/10/2'])
+    const tilesOf = async options => (await use(tree(), options, listOf)).map(([tile]) => tile)
+    assert.deepEqual(await tilesOf({ zooms: { min: 10, max: 10 } }), ['10/1/1'])
+    assert.deepEqual(await tilesOf({ bbox: [45, 60, 67, 80] }), ['4/10/2'])
   })
 
   it('may be a folder with only a list, even an empty one; the list has the scheme of the files', async () => {
     assert.deepEqual(await use(folder.write({ 'gone.txt': '1/0/1\n' }), {}, listOf), [['1/0/1', null]])
     await use(folder.write({ 'gone.txt': '' }), {},
       async source => assert.deepEqual([source.diff, await listOf(source)], [true, []]))
-    const found = await use(folder.write({ 'gone.txt': '4/10/2\n', '4/10/3.png': png(1) }), { scheme: 'tms' }, listOf)
-    assert.deepEqual(found.map(([tile, bytes]) => [tile, bytes === null]), [['4/10/12', false], ['4/10/13', true]])
+    const tiles = await use(folder.write({ 'gone.txt': '4/10/2\n', '4/10/3.png': png(1) }), { scheme: 'tms' }, listOf)
+    assert.deepEqual(tiles.map(([tile, bytes]) => [tile, bytes === null]), [['4/10/12', false], ['4/10/13', true]])
   })
 
   it('with an invalid list is refused, and the wrong line is named', async () => {
-    for (const [list, why] of [
+    for (const [list, pattern] of [
       ['4/1/1\n4/1\n', /gone\.txt.*line 2 is "4\/1"/], ['4/99/1\n', /line 1 is "4\/99\/1"/],
       ['4/-1/0', /line 1/], ['\n\n../../etc\n', /line 3/], ['x'.repeat(1e6), /line 1/], ['\0\0\0\n', /line 1/]
-    ]) await assert.rejects(openSource(tree(list)), { code: 'ARCHIVE_INVALID', message: why })
+    ]) await assert.rejects(openSource(tree(list)), { code: 'ARCHIVE_INVALID', message: pattern })
     rmSync(path.join(folder.dir, 'gone.txt'))
     mkdirSync(path.join(folder.dir, 'gone.txt'))
     await assert.rejects(openSource(folder.dir), { code: 'SOURCE_UNREADABLE', message: /gone\.txt/ })
@@ -143,21 +143,21 @@ describe('a diff as a source', () => {
 
   it('whose export was stopped has no list yet, and is refused: it would be taken for a whole layer', async () => {
     const mark = JSON.stringify({ layer: 'osm', scheme: 'xyz', diff: { since: '2021-01-01T00:00:00Z' } })
-    const stopped = folder.write({ '.tilecouch.json': mark, '4/1/9.png': png(7) })
-    await assert.rejects(openSource(stopped), { code: 'ARCHIVE_INVALID', message: /was stopped/ })
+    const stoppedExport = folder.write({ '.tilecouch.json': mark, '4/1/9.png': png(7) })
+    await assert.rejects(openSource(stoppedExport), { code: 'ARCHIVE_INVALID', message: /was stopped/ })
     folder.write({ '.tilecouch.json': mark.slice(0, -1) })
-    await assert.rejects(openSource(stopped), { code: 'SOURCE_UNREADABLE', message: /\.tilecouch\.json/ })
+    await assert.rejects(openSource(stoppedExport), { code: 'SOURCE_UNREADABLE', message: /\.tilecouch\.json/ })
   })
 
   it('that lists an existing image as gone fails for that tile only', async () => {
-    const found = []
+    const results = []
     await use(tree('4/2/1\n10/1/1\n', { '4/2/1.jpg': png(9) }), {}, async source => {
       for await (const { z, x, y, gone, read } of source.tiles()) {
         const failure = gone ? 'gone' : await Promise.resolve().then(read).then(() => 'read', error => error.code)
-        found.push(`${z}/${x}/${y} ${failure}`)
+        results.push(`${z}/${x}/${y} ${failure}`)
       }
     })
-    assert.deepEqual(found, ['10/1/1 gone', '4/1/9 read', '4/2/1 ARCHIVE_INVALID', '4/2/1 ARCHIVE_INVALID'])
+    assert.deepEqual(results, ['10/1/1 gone', '4/1/9 read', '4/2/1 ARCHIVE_INVALID', '4/2/1 ARCHIVE_INVALID'])
   })
 })
 
@@ -173,16 +173,16 @@ onEachStore('loading a diff of another program', backend => {
     const dir = folder.write({ 'gone.txt': '4/10/2\n4/10/10\n10/1/1\n', '4/1/9.png': png(7), '4/2/1.png': png(8) })
     const summary = await use(dir, {}, source => load(store, source, { layer: 'osm', time: T2 }))
     assert.deepEqual([summary.advanced, summary.gone, summary.failed], [5, 3, 0])
-    const shown = new Map()
-    for await (const { z, x, y, bytes } of store.fetch(store.list('osm'))) shown.set(`${z}:${x}:${y}`, bytes)
-    assert.deepEqual(shown, new Map([['0:0:0', png(1)], ['4:1:9', png(7)], ['4:2:1', png(8)]]))
+    const tiles = new Map()
+    for await (const { z, x, y, bytes } of store.fetch(store.list('osm'))) tiles.set(`${z}:${x}:${y}`, bytes)
+    assert.deepEqual(tiles, new Map([['0:0:0', png(1)], ['4:1:9', png(7)], ['4:2:1', png(8)]]))
     assert.equal(shownAt(steps).size, 6)
 
     await assert.rejects(use(dir, {}, source => load(store, source, { layer: 'osm', time: '2025', complete: true })),
       { code: 'BAD_OPTION', message: /it is a diff/ })
-    const nothing = await use(folder.write({ 'empty/gone.txt': '' }) + '/empty',
+    const emptyLoad = await use(folder.write({ 'empty/gone.txt': '' }) + '/empty',
       {}, source => load(store, source, { layer: 'osm', time: '2025' }))
-    assert.deepEqual([nothing.tiles, nothing.failed], [0, 0])
+    assert.deepEqual([emptyLoad.tiles, emptyLoad.failed], [0, 0])
   })
 
   it('treats rows without bytes as failures if the file is no diff', async () => {

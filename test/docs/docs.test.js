@@ -1,3 +1,4 @@
+// The documentation: its tables, links, commands and names agree with the code.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
@@ -16,15 +17,15 @@ import { loadGlobal } from '../types/leaflet.js'
 import { anchorsOf, blocksOf, pages, root, taskPages, textOf } from './pages.js'
 
 const CODE = ['_design', 'core', 'client', 'loader', 'server', 'deploy', 'examples'] // messages and comments name pages
-const PAST = /^(CHANGELOG\.md|docs\/(decisions|benchmarks))/ // what is told there may be over
+const PAST = /^(CHANGELOG\.md|docs\/(decisions|benchmarks))/ // pages that may describe the past
 
 /** @param {string} page @param {string} anchor `#…` or nothing */
-const isThere = (page, anchor) => existsSync(path.join(root, page)) &&
+const exists = (page, anchor) => existsSync(path.join(root, page)) &&
   (!anchor || anchorsOf(textOf(page)).has(anchor.slice(1)))
 
 const COMMAND = /(?<![\w./-])tilecouch (?!help\b)([a-z]+)\b([^|;&>#`\n]*)/g
 
-/** The commands of a page, in its blocks and in its sentences. */
+/** The commands of a page, in its code blocks and in its sentences. */
 const commandsIn = page => [
   ...blocksOf(page).flatMap(({ commands }) => commands.map(text => text.replace(/ # .*/g, ''))),
   ...[...textOf(page).matchAll(/`((?:npx )?tilecouch [^`\n]*)`/g)].map(([, text]) => text)
@@ -41,7 +42,7 @@ describe('the documentation', () => {
       for (const [, target, anchor = ''] of text.matchAll(/\]\(([^)#\s]*)(#[^)\s]*)?\)/g)) {
         if (/^https?:/.test(target) || target.includes('images/bench/')) continue // plots: test/bench/pages.test.js
         const file = target ? path.posix.join(path.posix.dirname(page), target) : page
-        assert.ok(isThere(file, file.endsWith('.md') ? anchor : ''), `${page} links to ${target}${anchor}`)
+        assert.ok(exists(file, file.endsWith('.md') ? anchor : ''), `${page} links to ${target}${anchor}`)
       }
     }
   })
@@ -51,9 +52,9 @@ describe('the documentation', () => {
       for (const name of readdirSync(path.join(root, folder), { recursive: true }).map(String)) {
         const file = path.join(root, folder, name)
         if (/(^|[\\/])(dist|node_modules)[\\/]/.test(name) || !statSync(file).isFile()) continue
-        for (const [found, page, anchor = ''] of readFileSync(file, 'utf8')
+        for (const [reference, page, anchor = ''] of readFileSync(file, 'utf8')
           .matchAll(/\b(docs\/[\w/-]+\.md)(#[\w-]+)?/g)) {
-          assert.ok(isThere(page, anchor), `${folder}/${name} names ${found}`)
+          assert.ok(exists(page, anchor), `${folder}/${name} names ${reference}`)
         }
       }
     }
@@ -71,10 +72,10 @@ describe('the documentation', () => {
       command => [command.name(), command.options.flatMap(({ short, long }) => [short, long]).concat('-h', '--help')]
     ))
     for (const page of pages.filter(name => !PAST.test(name))) {
-      for (const [line, name, rest] of commandsIn(page)) {
+      for (const [line, name, words] of commandsIn(page)) {
         const flags = commands.get(name)
         assert.ok(flags, `${page}: ${line}`)
-        for (const [flag] of rest.matchAll(/(?<= )--?[a-z][a-z-]*(?![\w…-])/g)) {
+        for (const [flag] of words.matchAll(/(?<= )--?[a-z][a-z-]*(?![\w…-])/g)) {
           assert.ok(flags.includes(flag), `${page}: ${line}: ${flag}`)
         }
       }
@@ -114,8 +115,8 @@ describe('the reference of the client library', () => {
   }
   let L
 
-  /** Classes that are not Leaflet's have their options on each object. */
-  const made = { Clock: () => L.couch.clock(), Player: () => L.couch.player(L.couch.clock(), []) }
+  /** Makes objects of classes outside Leaflet: their options are on each object. */
+  const instances = { Clock: () => L.couch.clock(), Player: () => L.couch.player(L.couch.clock(), []) }
 
   before(async () => { L = (await loadGlobal()).L })
 
@@ -127,14 +128,14 @@ describe('the reference of the client library', () => {
     const find = () => paths[name].split('.').reduce((place, part) => place[part], L)
 
     it(`lists the actual defaults of ${name}`, () => {
-      const written = Object.fromEntries(options.map(option => [option.name, vm.runInNewContext(`(${option.value})`)]))
-      assert.equal(JSON.stringify({ ...written }),
-        JSON.stringify({ ...(made[name]?.() ?? Object.getPrototypeOf(find().prototype)).options }))
+      const listed = Object.fromEntries(options.map(option => [option.name, vm.runInNewContext(`(${option.value})`)]))
+      assert.equal(JSON.stringify({ ...listed }),
+        JSON.stringify({ ...(instances[name]?.() ?? Object.getPrototypeOf(find().prototype)).options }))
     })
 
     it(`explains each option, method, property and event of ${name}`, () => {
-      for (const told of [{ name, meaning }, ...options, ...methods, ...properties, ...events]) {
-        assert.ok(told.meaning, `${name}: ${told.name}`)
+      for (const entry of [{ name, meaning }, ...options, ...methods, ...properties, ...events]) {
+        assert.ok(entry.meaning, `${name}: ${entry.name}`)
       }
     })
 
@@ -144,15 +145,15 @@ describe('the reference of the client library', () => {
   }
 })
 
-// its blocks are one program, in their order
+// The code blocks of the page are one program, in their order.
 onEachStore('the page "With nano"', backend => {
   const folder = useFolder()
-  const own = useStore(backend, { published: true, fill: store =>
+  const stage = useStore(backend, { published: true, fill: store =>
     store.write([{ layer: 'osm', z: 10, x: 534, y: 358, time: '2023-05-01T00:00:00Z', bytes: png(1) }]) })
 
   it('reads, writes, follows and lists versions as it says', async () => {
     folder.write({ 'tile.png': png(2) })
-    const { host, username, password, pathname } = new URL(own.url)
+    const { host, username, password, pathname } = new URL(stage.url)
     const env = { ...process.env, COUCHDB_USER: username, COUCHDB_PASSWORD: password }
     const blocks = [...textOf('docs/nano.md').matchAll(/^```js\n([^]*?)^```$/gm)].map(([, code]) => code)
     assert.equal(blocks.length, 7)

@@ -1,5 +1,5 @@
-// Sources: their imports form no cycle; stylesheets of the pages keep the rules of the scripts, and style only what the
-// pages have.
+// Checks of the sources: imports form no cycle; stylesheets keep the line length of scripts, and style only elements of
+// the pages.
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -8,8 +8,8 @@ import { root, textOf } from './pages.js'
 
 const FOLDERS = ['core', 'client', 'loader', 'server', 'attachments', 'bench']
 
-/** The first circle that a walk from a file meets, as a path. */
-function findCircle (imports) {
+/** The first cycle that a walk from a file meets, as a path. */
+function findCycle (imports) {
   const finished = new Set()
   const visit = (file, trail) => {
     if (trail.includes(file)) return [...trail.slice(trail.indexOf(file)), file]
@@ -42,15 +42,15 @@ describe('the imports', () => {
   })
 
   it('form no cycle, which would be found', () => {
-    assert.equal(findCircle(imports), undefined)
+    assert.equal(findCycle(imports), undefined)
     const circular = new Map([['a.js', ['b.js']], ['b.js', ['c.js']], ['c.js', ['b.js']]])
-    assert.equal(findCircle(circular), 'b.js -> c.js -> b.js')
+    assert.equal(findCycle(circular), 'b.js -> c.js -> b.js')
   })
 })
 
 const COLUMNS = 120
 
-/** Files of a folder by their names. @returns {[string, string][]} name and content */
+/** Files of a folder with a name that matches. @returns {[string, string][]} name and content */
 const filesIn = (folder, ending) => readdirSync(path.join(root, folder), { recursive: true })
   .map(name => path.join(folder, String(name)))
   .filter(name => ending.test(name) && !/(^|[\\/])(node_modules|dist)[\\/]/.test(name))
@@ -66,9 +66,9 @@ describe('stylesheets', () => {
   const sheets = [...filesIn('attachments', /\.css$/), ...filesIn('client', /\.css$/)]
 
   it(`have lines of at most ${COLUMNS} columns`, () => {
-    const long = sheets.flatMap(([name, css]) => css.split('\n')
+    const longLines = sheets.flatMap(([name, css]) => css.split('\n')
       .flatMap((line, index) => line.length > COLUMNS ? [`${name}:${index + 1}`] : []))
-    assert.deepEqual(long, [])
+    assert.deepEqual(longLines, [])
   })
 
   it('name only classes and ids that a page or a library has', () => {

@@ -1,3 +1,4 @@
+// The findings of the doctor on a store, on a server in trouble, and on the command line.
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -25,7 +26,7 @@ onEachStore('the doctor', backend => {
     const { _rev } = await couch().get(id)
     await request(`${url}/${encodeURIComponent(id)}?rev=${_rev}`, { method: 'DELETE' })
   }
-  /** The report while something is broken. */
+  /** The report of the doctor while something is broken. */
   const lookWhile = async (broken, repair) => {
     await broken()
     try {
@@ -40,7 +41,7 @@ onEachStore('the doctor', backend => {
     assert.equal(report.counts.bad, 0, JSON.stringify(report.findings, null, 1))
     const warnings = report.findings.filter(({ state }) => state === 'warning')
       .map(({ area, check }) => `${area} ${check}`)
-    // of the tests' server
+    // warnings about the server of the tests
     assert.deepEqual(warnings.filter(name => !['server version', 'settings browsers'].includes(name)), [])
     for (const name of ['access', 'database documents', 'database conflicts', 'indexes deployed', 'indexes up to date',
       'layers expired', 'layers osm: editions']) {
@@ -51,7 +52,7 @@ onEachStore('the doctor', backend => {
   })
 
   it('only reads, and builds no index', async () => {
-    await store.defineLayer('osm', { ttl: 60, retention: { last: 1 } }) // so that every index is asked
+    await store.defineLayer('osm', { ttl: 60, retention: { last: 1 } }) // so that the doctor reads every index
     const before = await store.info()
     proxy.asked.length = proxy.sent.length = 0
     const report = await look(proxy.url)
@@ -125,12 +126,12 @@ onEachStore('the doctor', backend => {
       ({ layer: 'osm', z: 6, x, y: 1, time: T2, bytes: png(60 + x), ...(x && { expires: '2024-06-01T00:00:00Z' }) })
     await store.write([0, 1, 2].map(tile))
     await couch().view('_design/versions/_view/expiring', {})
-    const few = finding(await look(url), 'layers', 'expired')
-    assert.deepEqual([few.state, few.figures.expired], ['ok', 2])
-    const many = finding(await look(url, { limits: { expired: 2 } }), 'layers', 'expired')
-    assert.equal(many.state, 'warning')
-    assert.match(many.found, /osm, the first since 2024-06-01T00:00:00Z/)
-    assert.match(many.advice, /tilecouch seed --expired/)
+    const withDefaults = finding(await look(url), 'layers', 'expired')
+    assert.deepEqual([withDefaults.state, withDefaults.figures.expired], ['ok', 2])
+    const withLimit = finding(await look(url, { limits: { expired: 2 } }), 'layers', 'expired')
+    assert.equal(withLimit.state, 'warning')
+    assert.match(withLimit.found, /osm, the first since 2024-06-01T00:00:00Z/)
+    assert.match(withLimit.advice, /tilecouch seed --expired/)
     await store.defineLayer('osm', { ttl: 60 })
     const later = await look(url, { clock: () => Date.now() + 3600e3 })
     await store.defineLayer('osm', { ttl: null })
@@ -155,18 +156,18 @@ onEachStore('the doctor', backend => {
 
   it('finds a retention policy that nobody applies', async () => {
     await store.defineLayer('osm', { retention: { last: 1 } })
-    const grown = finding(await look(url, { limits: { notKept: 0.01 } }), 'layers', 'osm: retention')
+    const unpruned = finding(await look(url, { limits: { notKept: 0.01 } }), 'layers', 'osm: retention')
     await store.defineLayer('osm', { retention: { last: 100 } })
-    const well = finding(await look(url, { limits: { notKept: 0.01 } }), 'layers', 'osm: retention')
+    const pruned = finding(await look(url, { limits: { notKept: 0.01 } }), 'layers', 'osm: retention')
     await store.defineLayer('osm', { retention: null })
-    assert.equal(grown.state, 'warning')
-    assert.ok(grown.figures.doomed > 0 && grown.figures.doomed < grown.figures.looked)
-    assert.match(grown.advice, /tilecouch prune osm/)
-    assert.deepEqual([well.state, well.figures.doomed], ['ok', 0])
+    assert.equal(unpruned.state, 'warning')
+    assert.ok(unpruned.figures.doomed > 0 && unpruned.figures.doomed < unpruned.figures.looked)
+    assert.match(unpruned.advice, /tilecouch prune osm/)
+    assert.deepEqual([pruned.state, pruned.figures.doomed], ['ok', 0])
   })
 })
 
-// States that take years or a broken machine: a proxy answers what the server would.
+// States that take years or a broken machine: a proxy changes the answers of the server.
 
 const GB = 1e9
 
@@ -178,31 +179,31 @@ describe('the doctor at a server in trouble', () => {
   let proxy, url
   beforeEach(() => { ({ proxy, url } = filled) })
 
-  /** The report on a CouchDB that gives these answers, by path: values, or functions of the real answer. */
+  /** The report on a CouchDB with changed answers, by path: values, or functions of the real answer. */
   const lookAt = (answers, version = '3.5.2') => {
-    proxy.change = (asked, said, answer) => {
-      if (asked === '/') return { couchdb: 'Welcome', version, vendor: { name: 'Somebody' }, uuid: 'x' }
-      const key = Object.keys(answers).find(name => asked.split('?')[0] === name)
+    proxy.change = (address, body, answer) => {
+      if (address === '/') return { couchdb: 'Welcome', version, vendor: { name: 'Somebody' }, uuid: 'x' }
+      const key = Object.keys(answers).find(name => address.split('?')[0] === name)
       if (!key) return undefined
       answer.status = 200
-      return typeof answers[key] === 'function' ? answers[key](said, answer) : answers[key]
+      return typeof answers[key] === 'function' ? answers[key](body, answer) : answers[key]
     }
     return look(proxy.url)
   }
-  const state = (report, area, check) => {
-    const found = finding(report, area, check)
-    return [found?.state, found?.found]
+  const stateOf = (report, area, check) => {
+    const result = finding(report, area, check)
+    return [result?.state, result?.found]
   }
 
-  const index = more => (
-    { '/tiles/_design/versions/_info': said => ({ ...said, view_index: { ...said.view_index, ...more } }) })
+  const index = info => (
+    { '/tiles/_design/versions/_info': body => ({ ...body, view_index: { ...body.view_index, ...info } }) })
 
   it('names the faults of a version of CouchDB, and a better version', async () => {
-    const old = finding(await lookAt({}, '3.4.2'), 'server', 'version')
-    assert.equal(old.state, 'warning')
-    assert.match(old.why, /#5437/)
-    assert.match(old.advice, /3\.4\.3 or later/)
-    assert.deepEqual(state(await lookAt({}, '3.5.2'), 'server', 'version'), ['ok', '3.5.2'])
+    const versionFinding = finding(await lookAt({}, '3.4.2'), 'server', 'version')
+    assert.equal(versionFinding.state, 'warning')
+    assert.match(versionFinding.why, /#5437/)
+    assert.match(versionFinding.advice, /3\.4\.3 or later/)
+    assert.deepEqual(stateOf(await lookAt({}, '3.5.2'), 'server', 'version'), ['ok', '3.5.2'])
     for (const version of ['2.3.1', '4.0.0']) {
       assert.equal(finding(await lookAt({}, version), 'server', 'version').state, 'bad', version)
     }
@@ -213,17 +214,17 @@ describe('the doctor at a server in trouble', () => {
       '/_membership': { all_nodes: ['a'], cluster_nodes: ['a', 'b', 'c'] },
       '/_up': (_, answer) => { answer.status = 404; return { status: 'maintenance_mode' } }
     })
-    assert.deepEqual(state(report, 'server', 'nodes'), ['bad', 'b, c of 3 nodes are away'])
+    assert.deepEqual(stateOf(report, 'server', 'nodes'), ['bad', 'b, c of 3 nodes are away'])
     assert.equal(finding(report, 'server', '_up').state, 'bad')
     const sizes = { file: 300 * GB, active: 300 * GB }
     const counts = { doc_count: 30e6, doc_del_count: 90e6 }
-    const many = await lookAt({ '/tiles': said => ({ ...said, ...counts, sizes, cluster: { q: 2, n: 1 } }) })
+    const many = await lookAt({ '/tiles': body => ({ ...body, ...counts, sizes, cluster: { q: 2, n: 1 } }) })
     const { state: tombstones, found } = finding(many, 'database', 'documents')
     assert.deepEqual([tombstones, /90,000,000 tombstones \(75 %\)/.test(found)], ['warning', true])
   })
 
   it('finds files that are mostly waste, unless they are being compacted, and rows of purged documents', async () => {
-    const info = sizes => ({ '/tiles': said => ({ ...said, sizes: { external: 0, ...sizes }, ...sizes.more }) })
+    const info = sizes => ({ '/tiles': body => ({ ...body, sizes: { external: 0, ...sizes }, ...sizes.more }) })
     const compaction = async sizes => finding(await lookAt(info(sizes)), 'database', 'compaction')
     for (const [file, active, expected, more] of [
       [1.2 * GB, GB, 'ok'], [50e6, 1e6, 'ok'], [2.5 * GB, GB, 'warning'],
@@ -232,23 +233,23 @@ describe('the doctor at a server in trouble', () => {
     assert.match((await compaction({ file: 9 * GB, active: GB })).advice, /\/tiles\/_compact/)
     const rows = more => ({
       '/tiles/_design/versions/_view/by_tile/queries': ({ results }) =>
-        ({ results: results.map(one => ({ ...one, total_rows: one.total_rows + more })) }),
+        ({ results: results.map(result => ({ ...result, total_rows: result.total_rows + more })) }),
       ...index({ updates_pending: { total: 0 } })
     })
     assert.equal(finding(await lookAt(rows(0)), 'indexes', 'rows').state, 'ok')
-    const { state: how, advice } = finding(await lookAt(rows(100)), 'indexes', 'rows')
-    assert.deepEqual([how, /_view_cleanup/.test(advice)], ['bad', true])
+    const { state: rowsState, advice } = finding(await lookAt(rows(100)), 'indexes', 'rows')
+    assert.deepEqual([rowsState, /_view_cleanup/.test(advice)], ['bad', true])
   })
 
   it('finds indexes that are far behind, with their waiting clients, and indexes that waste space', async () => {
-    const late = pending => index({ updates_pending: { total: pending }, waiting_clients: 4 })
-    const behind = finding(await lookAt(late(50000)), 'indexes', 'up to date')
+    const behindBy = pending => index({ updates_pending: { total: pending }, waiting_clients: 4 })
+    const behind = finding(await lookAt(behindBy(50000)), 'indexes', 'up to date')
     assert.deepEqual([behind.state, behind.found], ['warning', '_design/versions lacks 50,000 changes, 4 clients wait'])
-    assert.equal(finding(await lookAt(late(5e6)), 'indexes', 'up to date').state, 'bad')
-    assert.equal(finding(await lookAt(late(500)), 'indexes', 'up to date').state, 'ok')
-    const outdated = await lookAt(late(50000))
+    assert.equal(finding(await lookAt(behindBy(5e6)), 'indexes', 'up to date').state, 'bad')
+    assert.equal(finding(await lookAt(behindBy(500)), 'indexes', 'up to date').state, 'ok')
+    const outdated = await lookAt(behindBy(50000))
     for (const [area, check] of [['database', 'conflicts'], ['layers', 'expired']]) {
-      assert.match(String(state(outdated, area, check)), /^unknown,its index .* far behind/)
+      assert.match(String(stateOf(outdated, area, check)), /^unknown,its index .* far behind/)
     }
     const wasted = finding(await lookAt(index({ sizes: { file: 9 * GB, active: GB } })), 'indexes', 'compaction')
     assert.equal(wasted.state, 'bad')
@@ -256,28 +257,28 @@ describe('the doctor at a server in trouble', () => {
   })
 
   it('reports its findings so far when the server stops answering', async () => {
-    proxy.change = asked => /_info|_changes|_local_docs|_security|layer:/.test(asked) ? 'hang' : undefined
+    proxy.change = address => /_info|_changes|_local_docs|_security|layer:/.test(address) ? 'hang' : undefined
     const report = await look(proxy.url, { limits: { timeout: 300, whole: 1500 } })
     assert.ok(report.seconds < 4, `${report.seconds} s`)
     assert.equal(finding(report, 'database', 'documents').state, 'ok')
     for (const [area, check] of [['indexes', 'up to date'], ['access'], ['layers']]) {
-      assert.deepEqual(state(report, area, check), ['unknown', 'the server did not answer in time'], area)
+      assert.deepEqual(stateOf(report, area, check), ['unknown', 'the server did not answer in time'], area)
     }
-    proxy.change = asked => asked === '/' ? undefined : 'hang'
-    const dead = await look(proxy.url, { limits: { timeout: 300, whole: 1500 } })
-    assert.deepEqual([dead.state, dead.findings.length], ['bad', 1])
+    proxy.change = address => address === '/' ? undefined : 'hang'
+    const unreachable = await look(proxy.url, { limits: { timeout: 300, whole: 1500 } })
+    assert.deepEqual([unreachable.state, unreachable.findings.length], ['bad', 1])
   })
 
   it('ends at once when it is aborted, and survives malformed answers', async () => {
-    const stop = new AbortController()
-    proxy.change = asked => { if (asked.includes('_info')) stop.abort() }
-    await assert.rejects(look(proxy.url, { signal: stop.signal }), { code: 'ABORTED' })
+    const controller = new AbortController()
+    proxy.change = address => { if (address.includes('_info')) controller.abort() }
+    await assert.rejects(look(proxy.url, { signal: controller.signal }), { code: 'ABORTED' })
     for (const nonsense of ['<html>', '[]', '{}', 'null',
       '{"rows": 7, "view_index": null, "all_nodes": {}, "members": 3, "results": "x"}']) {
-      proxy.change = asked => asked === '/' ? { couchdb: 'Welcome', version: '3.5.2' } : nonsense
+      proxy.change = address => address === '/' ? { couchdb: 'Welcome', version: '3.5.2' } : nonsense
       assert.ok((await look(proxy.url)).findings.length > 0, nonsense)
     }
-    proxy.change = asked => asked === '/' ? '<html>the page of a gateway</html>' : undefined
+    proxy.change = address => address === '/' ? '<html>the page of a gateway</html>' : undefined
     assert.equal(finding(await look(proxy.url), 'server', 'version').state, 'unknown')
   })
 
@@ -287,23 +288,23 @@ describe('the doctor at a server in trouble', () => {
       const [status, text] = pages[String(req.url)] ?? [404, '']
       res.writeHead(status).end(text)
     })
-    const seen = async () => {
+    const gatewayFindings = async () => {
       const report = await look(url, { gateway: gateway.url })
       return report.findings.filter(({ area }) => area === 'gateway')
         .map(({ check, state: how, found }) => `${check} ${how} ${found}`)
     }
     try {
-      assert.deepEqual(await seen(), ['health ok ok, tilecouch 1'])
+      assert.deepEqual(await gatewayFindings(), ['health ok ok, tilecouch 1'])
       pages['/health'] = [503, '{"status":"behind","version":"1","mirror":{"state":"away","lag":7200}}']
-      assert.deepEqual(await seen(), ['health bad behind, tilecouch 1; mirror away, 2:00:00 behind'])
+      assert.deepEqual(await gatewayFindings(), ['health bad behind, tilecouch 1; mirror away, 2:00:00 behind'])
       pages['/health'] = [404, 'no such page']
-      assert.match((await seen()).join(), /health unknown .* is not a gateway's/)
+      assert.match((await gatewayFindings()).join(), /health unknown .* is not a gateway's/)
       pages['/health'] = [200, 'null']
-      assert.match((await seen()).join(), /health unknown .* is not a gateway's/)
+      assert.match((await gatewayFindings()).join(), /health unknown .* is not a gateway's/)
     } finally {
       await gateway.close()
     }
-    assert.match((await seen()).join(), /health bad .* does not answer/)
+    assert.match((await gatewayFindings()).join(), /health bad .* does not answer/)
     await assert.rejects(look(url, { gateway: 'nonsense' }), { code: 'BAD_OPTION' })
   })
 })
@@ -311,7 +312,7 @@ describe('the doctor at a server in trouble', () => {
 const reportOf = (findings, more) => ({
   url: 'http://a/tiles', server: 'CouchDB 3.5.2', time: '2026-01-01T00:00:00Z', state: 'bad', seconds: 0.4,
   counts: Object.fromEntries(
-    ['bad', 'warning', 'unknown', 'ok'].map(state => [state, findings.filter(one => one.state === state).length])
+    ['bad', 'warning', 'unknown', 'ok'].map(state => [state, findings.filter(item => item.state === state).length])
   ), findings, ...more
 })
 
@@ -388,14 +389,14 @@ describe('tilecouch doctor', () => {
   })
 
   it('writes each metric once, with labels that Prometheus can parse', async () => {
-    const one = { area: 'settings', check: 'a "quoted" \\ one\n', found: 'x' }
-    const written = await metricsOf(reportOf([
-      { ...one, state: 'bad', figures: { q: 2 } }, { ...one, state: 'warning' },
+    const sample = { area: 'settings', check: 'a "quoted" \\ one\n', found: 'x' }
+    const metrics = await metricsOf(reportOf([
+      { ...sample, state: 'bad', figures: { q: 2 } }, { ...sample, state: 'warning' },
       { area: 'mirrors', check: 'm', found: 'x', state: 'ok' }
     ]))
-    const { samples } = parseMetrics(written).get('tilecouch_doctor_state') ?? { samples: [] }
+    const { samples } = parseMetrics(metrics).get('tilecouch_doctor_state') ?? { samples: [] }
     assert.deepEqual(samples.map(({ value }) => value).sort(), [0, 3])
-    const time = parseMetrics(written).get('tilecouch_doctor_timestamp_seconds')?.samples[0].value
+    const time = parseMetrics(metrics).get('tilecouch_doctor_timestamp_seconds')?.samples[0].value
     assert.equal(time, Date.parse('2026-01-01T00:00:00Z') / 1000)
   })
 })

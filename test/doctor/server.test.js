@@ -1,4 +1,4 @@
-// A CouchDB whose ini file has every harmful setting; the known faults of CouchDB versions; and advice on settings.
+// A CouchDB with every harmful setting in its ini file; the known faults of CouchDB versions; and advice on settings.
 import assert from 'node:assert/strict'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { ownDesigns } from '../../loader/couchapp/compose.js'
@@ -12,9 +12,9 @@ import { skip } from '../support/tools.js'
 import { finding, look, startProxy, useFilled } from '../support/doctor.js'
 import { png } from '../support/tiles.js'
 
-/** Section/name of what is ill -> its value and the state. */
-const ILL = {
-  'chttpd/max_http_request_size': ['8000000', 'bad'], // the viewer comes through
+/** Section/name of a harmful setting -> its value, and the state of the finding. */
+const HARMFUL = {
+  'chttpd/max_http_request_size': ['8000000', 'bad'], // large enough to push the viewer
   'couchdb/max_document_size': ['500000', 'warning'],
   'couchdb/max_attachment_size': ['5000000', 'bad'],
   'couchdb/os_process_timeout': ['2000', 'warning'],
@@ -28,7 +28,7 @@ const ILL = {
   'smoosh/view_channels': ['upgrade_views,ratio_views', 'warning']
 }
 
-/** Those that would keep the tests out, set by a proxy. */
+/** Harmful settings that would lock out the tests. A proxy sets them. */
 const PROXIED = {
   'attachments/compressible_types': ['text/*, image/png', 'bad'],
   'couchdb/maintenance_mode': ['true', 'bad'],
@@ -36,7 +36,7 @@ const PROXIED = {
   'replicator/max_jobs': ['0', 'bad']
 }
 
-const ini = Object.entries(ILL).map(([key, [value]]) => key.replace(/(.*)\/(.*)/, `[$1]\n$2 = ${value}`)).join('\n')
+const ini = Object.entries(HARMFUL).map(([key, [value]]) => key.replace(/(.*)\/(.*)/, `[$1]\n$2 = ${value}`)).join('\n')
 
 describe('the doctor at a CouchDB of its own', () => {
   const filled = useFilled(async function () {
@@ -51,14 +51,14 @@ describe('the doctor at a CouchDB of its own', () => {
 
   it('finds each harmful setting, and gives a reason and advice', async () => {
     const report = await look(url)
-    for (const [key, [value, state]] of Object.entries(ILL)) {
-      const found = finding(report, 'settings', key)
-      assert.deepEqual([found?.state, found?.found], [state, value], key)
-      assert.ok(found.why && found.advice.includes(key), key)
+    for (const [key, [value, state]] of Object.entries(HARMFUL)) {
+      const result = finding(report, 'settings', key)
+      assert.deepEqual([result?.state, result?.found], [state, value], key)
+      assert.ok(result.why && result.advice.includes(key), key)
     }
-    const named = report.findings.filter(({ area, state }) => area === 'settings' && state !== 'ok')
+    const harmfulKeys = report.findings.filter(({ area, state }) => area === 'settings' && state !== 'ok')
       .map(({ check }) => check)
-    assert.deepEqual(named.filter(key => !ILL[key]), [])
+    assert.deepEqual(harmfulKeys.filter(key => !HARMFUL[key]), [])
     assert.equal(report.state, 'bad')
     assert.ok(!JSON.stringify(report).includes('pbkdf2') && !JSON.stringify(report).includes('admin:test'),
       'no secret of the configuration')
@@ -66,20 +66,20 @@ describe('the doctor at a CouchDB of its own', () => {
 
   it('finds harmful settings in an answer of a proxy, and a node that it cannot reach', async () => {
     const name = 'other@127.0.0.1'
-    const change = (asked, said) => {
-      if (!/\/_config$/.test(asked)) return undefined
-      for (const [key, [value]] of Object.entries(PROXIED)) (said[key.split('/')[0]] ??= {})[key.split('/')[1]] = value
-      return said
+    const change = (address, body) => {
+      if (!/\/_config$/.test(address)) return undefined
+      for (const [key, [value]] of Object.entries(PROXIED)) (body[key.split('/')[0]] ??= {})[key.split('/')[1]] = value
+      return body
     }
     proxy.change = change
-    const alone = await look(proxy.url)
+    const report = await look(proxy.url)
     for (const [key, [value, state]] of Object.entries(PROXIED)) {
-      const found = finding(alone, 'settings', key)
+      const found = finding(report, 'settings', key)
       assert.deepEqual([found?.state, found?.found], [state, value], key)
     }
-    proxy.change = (asked, said) => asked === '/_membership'
-      ? { all_nodes: [...said.all_nodes, name], cluster_nodes: [...said.cluster_nodes, name] }
-      : change(asked, said)
+    proxy.change = (address, body) => address === '/_membership'
+      ? { all_nodes: [...body.all_nodes, name], cluster_nodes: [...body.cluster_nodes, name] }
+      : change(address, body)
     const { url: front, close } = await startProxy(proxy.url)
     try {
       assert.equal(finding(await look(front), 'settings', 'settings').state, 'unknown', 'a node that cannot be asked')
@@ -89,7 +89,7 @@ describe('the doctor at a CouchDB of its own', () => {
   })
 
   it('reports what pages in browsers may do, and fixes what they should not do', async () => {
-    const set =
+    const setConfig =
       (key, value) => json(`${couch.url}/_node/_local/_config/${key}`, { method: 'PUT', body: JSON.stringify(value) })
     const browsers = async () => finding(await look(url), 'settings', 'browsers').found
     assert.equal(await browsers(),
@@ -97,22 +97,22 @@ describe('the doctor at a CouchDB of its own', () => {
         'other origin read')
     await doctor(url, { fix: true, cors: '*', allowViewer: true })
     assert.equal(await browsers(), 'the viewer runs; pages of every origin read')
-    await set('cors/credentials', 'true')
-    await set('csp/attachments_header_value', VIEWER_CSP)
+    await setConfig('cors/credentials', 'true')
+    await setConfig('csp/attachments_header_value', VIEWER_CSP)
     const report = await look(url)
     const stateOf = (of, key) => finding(of, 'settings', key)?.state
     const keys = ['cors/credentials', 'csp/attachments_header_value']
     assert.deepEqual(keys.map(key => stateOf(report, key)), ['warning', 'bad'])
     await doctor(url, { fix: true, cors: '*' })
-    const mended = await look(url)
-    assert.deepEqual(keys.map(key => stateOf(mended, key)), [undefined, undefined])
+    const fixedReport = await look(url)
+    assert.deepEqual(keys.map(key => stateOf(fixedReport, key)), [undefined, undefined])
   })
 
   it('reports as unknown to readers and anonymous users only what needs an admin', async () => {
     const anna = { _id: 'org.couchdb.user:anna', name: 'anna', password: 'a', roles: [], type: 'user' }
     await json(`${couch.url}/_users/${anna._id}`, { method: 'PUT', body: JSON.stringify(anna) })
-    for (const who of [as(url, 'anna', 'a'), as(url)]) {
-      const report = await look(who)
+    for (const address of [as(url, 'anna', 'a'), as(url)]) {
+      const report = await look(address)
       const unknown = report.findings.filter(({ state }) => state === 'unknown')
       const names = unknown.map(({ area, check }) => area === check ? area : `${area} ${check}`).sort()
       assert.deepEqual(names, ['disk room', 'server nodes', 'settings'])
@@ -123,10 +123,10 @@ describe('the doctor at a CouchDB of its own', () => {
     const security = await json(`${url}/_security`)
     await request(`${url}/_security`,
       { method: 'PUT', body: JSON.stringify({ ...security, members: { names: [], roles: ['staff'] } }) })
-    const shut = await look(as(url))
+    const closedReport = await look(as(url))
     await request(`${url}/_security`, { method: 'PUT', body: JSON.stringify(security) })
-    assert.equal(shut.state, 'bad')
-    assert.match(shut.findings[0].found, /refused|not allowed/)
+    assert.equal(closedReport.state, 'bad')
+    assert.match(closedReport.findings[0].found, /refused|not allowed/)
   })
 
   it('reports the free space of the disk, but none for a CouchDB in a container', async () => {
@@ -135,8 +135,8 @@ describe('the doctor at a CouchDB of its own', () => {
     assert.ok(found.includes(`${couch.dir}/data`) && figures.free > 0)
     assert.equal(finding(await look(url, { limits: { fullDisk: 1 } }), 'disk', 'room').state, 'bad')
     assert.equal(finding(await look(url, { limits: { free: 1 } }), 'disk', 'room').state, 'warning')
-    proxy.change = (asked, said) => /_config\/couchdb$/.test(asked)
-      ? { ...said, database_dir: '/opt/couchdb/data' } : undefined
+    proxy.change = (address, body) => /_config\/couchdb$/.test(address)
+      ? { ...body, database_dir: '/opt/couchdb/data' } : undefined
     const container = finding(await look(proxy.url), 'disk', 'room')
     assert.equal(container.state, 'unknown')
     assert.match(container.found, /container/)
@@ -154,10 +154,10 @@ describe('the known faults of CouchDB', () => {
     assert.deepEqual(issues('3.5.2', { quickjs: true, purged: true }), [])
     assert.ok(issues('3.3.2').includes('CVE-2023-45725'))
     for (const { fixed } of faults) assert.match(fixed, /^3\.[345]\.\d$/)
-    for (const [one, other] of [['3.3.0', '3.3.1'], ['3.3.3', '3.4.0'],
+    for (const [older, newer] of [['3.3.0', '3.3.1'], ['3.3.3', '3.4.0'],
       ['3.4.9', '3.4.10'], ['3.4', '3.4.1'], ['3.5.0-RC1', '3.5.2']]) {
-      assert.ok(isBefore(one, other), `${one} < ${other}`)
-      assert.ok(!isBefore(other, one), `${other} < ${one}`)
+      assert.ok(isBefore(older, newer), `${older} < ${newer}`)
+      assert.ok(!isBefore(newer, older), `${newer} < ${older}`)
     }
     for (const version of ['3.5.2', 'nonsense', '']) assert.ok(!isBefore(version, '3.5.2'))
   })
@@ -179,16 +179,16 @@ describe('the settings that the doctor knows', () => {
   })
 })
 
-// `doctor --fix` at a stock CouchDB of the test's own, since it changes settings of the whole server; and at the
-// embedded store.
+// `doctor --fix` on a stock CouchDB of this test, since it changes settings of the whole server, and on the embedded
+// store.
 
 const SETTINGS = ['chttpd/enable_cors', 'cors/origins', 'csp/attachments_header_value']
 const ORIGIN = 'https://maps.example.org'
 
-const fixable = ({ findings }) => findings.filter(one => one.fixable).map(({ check }) => check).sort()
-const fixed = ({ findings }) => findings.filter(one => one.fixed !== undefined).map(({ check }) => check).sort()
+const fixableChecks = ({ findings }) => findings.filter(item => item.fixable).map(({ check }) => check).sort()
+const fixedChecks = ({ findings }) => findings.filter(item => item.fixed !== undefined).map(({ check }) => check).sort()
 
-const stores = ['/tiles'] // whose viewer CouchDB may serve
+const stores = ['/tiles'] // stores whose viewer CouchDB may serve
 
 describe('the doctor at a stock CouchDB', () => {
   let server, url
@@ -211,7 +211,7 @@ describe('the doctor at a stock CouchDB', () => {
     const report = await doctor(url)
     assert.match(report.server, /^CouchDB 3\./)
     assert.doesNotMatch(JSON.stringify(report), /admin:test/)
-    assert.deepEqual([report.state, fixable(report)], ['bad', ['database']])
+    assert.deepEqual([report.state, fixableChecks(report)], ['bad', ['database']])
     assert.equal(finding(report, 'settings', 'browsers').state, 'ok', 'the server is looked at all the same')
     assert.equal((await request(url)).status, 404)
     assert.equal((await request(`${server.url}/_node/_local/_config/${KEY}`)).status, 404)
@@ -220,26 +220,26 @@ describe('the doctor at a stock CouchDB', () => {
   it('fixes findings of its own database, but no settings that other databases share', async () => {
     const before = await json(`${server.url}/_node/_local/_config`)
     const report = await doctor(url, { fix: true, q: 4 })
-    assert.deepEqual([fixed(report), fixable(report)], [['database'], []])
+    assert.deepEqual([fixedChecks(report), fixableChecks(report)], [['database'], []])
     assert.equal(finding(report, 'indexes', 'deployed').found, 'not yet: the first load deploys them')
     assert.equal((await json(url)).cluster.q, 4)
     await (await Store.open(url))
       .write([{ layer: 'osm', z: 0, x: 0, y: 0, time: '2024-01-01T00:00:00Z', bytes: png(1) }])
-    assert.deepEqual(fixable(await doctor(url)), ['deployed', 'published'])
-    assert.deepEqual(fixed(await doctor(url, { fix: true })), ['deployed'])
+    assert.deepEqual(fixableChecks(await doctor(url)), ['deployed', 'published'])
+    assert.deepEqual(fixedChecks(await doctor(url, { fix: true })), ['deployed'])
     const { cors, csp, chttpd } = await json(`${server.url}/_node/_local/_config`)
     assert.deepEqual({ cors, csp, chttpd }, { cors: before.cors, csp: before.csp, chttpd: before.chttpd })
     assert.deepEqual(headersOf(await viewer()), [200, 'sandbox', null])
   }).timeout(60000)
 
   it('changes shared settings when options request it, and finds nothing to do afterwards', async () => {
-    const wanted = { cors: ORIGIN, allowViewer: true }
-    assert.deepEqual(fixable(await doctor(url, wanted)), SETTINGS)
-    const report = await doctor(url, { ...wanted, fix: true })
-    assert.deepEqual([fixed(report), fixable(report)], [SETTINGS, []])
+    const options = { cors: ORIGIN, allowViewer: true }
+    assert.deepEqual(fixableChecks(await doctor(url, options)), SETTINGS)
+    const report = await doctor(url, { ...options, fix: true })
+    assert.deepEqual([fixedChecks(report), fixableChecks(report)], [SETTINGS, []])
     assert.equal(await configured('cors/origins'), ORIGIN)
     assert.deepEqual(headersOf(await viewer()), [200, await couchPolicy({ stores }), ORIGIN])
-    assert.deepEqual(fixed(await doctor(url, { ...wanted, fix: true })), [])
+    assert.deepEqual(fixedChecks(await doctor(url, { ...options, fix: true })), [])
   }).timeout(60000)
 
   it('lets pages of --embed origins show the viewer in a frame, in later runs too', async () => {
@@ -249,11 +249,11 @@ describe('the doctor at a stock CouchDB', () => {
     await doctor(url, { fix: true, allowViewer: true, embed: page })
     assert.equal(await configured(), await couchPolicy({ embed: [page], stores }))
     assert.match(await configured(), /; frame-ancestors 'self' https:\/\/www\.example\.org$/)
-    assert.deepEqual(fixed(await doctor(url, { fix: true, allowViewer: true })), [])
+    assert.deepEqual(fixedChecks(await doctor(url, { fix: true, allowViewer: true })), [])
     const older = (await couchPolicy({ embed: [page], stores }))
       .replace(/sha256-\w/, 'sha256-x').replace(' blob:; manifest-src', '; manifest-src')
     await configured(KEY, older)
-    assert.deepEqual(fixed(await doctor(url, { fix: true })), [KEY], 'of another version')
+    assert.deepEqual(fixedChecks(await doctor(url, { fix: true })), [KEY], 'of another version')
     assert.equal(await configured(), await couchPolicy({ embed: [page], stores }))
     await doctor(url, { fix: true, allowViewer: true, embed: 'none' })
     assert.equal(await configured(), await couchPolicy({ stores }))
@@ -265,9 +265,9 @@ describe('the doctor at a stock CouchDB', () => {
     const setFields = fields => store.couch.update('tilecouch', doc => ({ ...doc, ...fields }))
     const base = host => ({ url: `https://${host}/{z}/{x}/{y}.png` })
     await setFields({ base: base('tiles.example.org'), gazetteer: 'https://places.example.org/search' })
-    const told = await state({})
-    assert.deepEqual([told.state, told.fixable], ['warning', undefined])
-    assert.match(told.why, /https:\/\/tiles\.example\.org, https:\/\/places\.example\.org/)
+    const warning = await state({})
+    assert.deepEqual([warning.state, warning.fixable], ['warning', undefined])
+    assert.match(warning.why, /https:\/\/tiles\.example\.org, https:\/\/places\.example\.org/)
     await doctor(url, { fix: true })
     assert.equal(await configured(), await couchPolicy({ stores }), 'nothing is opened without --allow-viewer')
     await doctor(url, { fix: true, allowViewer: true })
@@ -298,18 +298,18 @@ describe('the doctor at a stock CouchDB', () => {
   })
 
   it('publishes a store that was never published, but leaves a closed store closed', async () => {
-    const other = `${server.url}/other`
-    await request(other, { method: 'PUT' })
+    const otherUrl = `${server.url}/other`
+    await request(otherUrl, { method: 'PUT' })
     for (const layer of ['osm', 'relief']) {
-      await request(`${other}/layer:${layer}`, { method: 'PUT', body: JSON.stringify({ type: 'layer', layer }) })
+      await request(`${otherUrl}/layer:${layer}`, { method: 'PUT', body: JSON.stringify({ type: 'layer', layer }) })
     }
-    const report = await doctor(other, { fix: true })
+    const report = await doctor(otherUrl, { fix: true })
     assert.equal(finding(report, 'access', 'published'), undefined)
-    assert.equal((await request(as(other))).status, 200)
+    assert.equal((await request(as(otherUrl))).status, 200)
     const security =
       JSON.stringify({ admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['family'] } })
     await request(`${url}/_security`, { method: 'PUT', body: security })
-    assert.deepEqual(fixed(await doctor(url, { fix: true })), [])
+    assert.deepEqual(fixedChecks(await doctor(url, { fix: true })), [])
     assert.equal((await request(as(url))).status, 401)
   })
 })
@@ -318,11 +318,11 @@ describe('the doctor at the embedded store', () => {
   it('creates and publishes a store when the database is missing', async () => {
     const url = await backends[0].database()
     const report = await doctor(url, { fix: true })
-    assert.deepEqual([fixed(report), report.counts.bad], [['database'], 0])
+    assert.deepEqual([fixedChecks(report), report.counts.bad], [['database'], 0])
     await (await Store.open(url))
       .write([{ layer: 'osm', z: 0, x: 0, y: 0, time: '2024-01-01T00:00:00Z', bytes: png(1) }])
     const later = await doctor(url, { fix: true })
-    assert.ok(fixed(later).includes('deployed'))
+    assert.ok(fixedChecks(later).includes('deployed'))
     assert.match(finding(later, 'access').found, /^everybody may read/)
   }).timeout(60000)
 })

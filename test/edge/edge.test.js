@@ -18,7 +18,7 @@ import { startLink } from '../mirror/link.js'
 import { T1, T3, fill, useEdges } from '../support/edges.js'
 
 const SLOW = 60000 // milliseconds: a test starts processes or several edges
-const WITHIN = 3000 // milliseconds until what changes at the origin is shown by the edge
+const WITHIN = 3000 // milliseconds until the edge shows a change of the origin
 
 onEachStore('tilecouch serve --from, in this process', backend => {
   const folder = useFolder()
@@ -29,10 +29,10 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     origin = await fill(from)
   })
 
-  let made = 0
-  /** The store of an edge is of the same kind as its origin. */
+  let storageCount = 0
+  /** The storage of an edge, of the same kind as its origin. */
   const storage = async () => backend.name === 'embedded'
-    ? { data: path.join(folder.dir, `edge${made++}`) } : { db: await backend.database() }
+    ? { data: path.join(folder.dir, `edge${storageCount++}`) } : { db: await backend.database() }
   const start = async flags => edges.start(from, { ...await storage(), ...flags })
   const version = (x, y, time, seed, layer = 'osm') =>
     ({ layer, z: 5, x, y, time, ...(seed === null ? { gone: true } : { bytes: png(seed) }) })
@@ -63,27 +63,27 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     await edge.until()
     const { rows } = await json(`${store.store ?? edge.running.store}/_all_docs`)
     const ids = rows.map(({ id }) => id).filter(id => !id.startsWith('_design/'))
-    const { rows: all } = await json(`${from}/_all_docs`)
-    const isWanted = id => ['tilecouch', 'layer:osm'].includes(id) ||
+    const { rows: originRows } = await json(`${from}/_all_docs`)
+    const isSelected = id => ['tilecouch', 'layer:osm'].includes(id) ||
       /^edition:osm@/.test(id) || /^osm:5:[01]:[0-9]$/.test(id)
-    assert.deepEqual(ids.sort(), ['limits:osm', ...all.map(({ id }) => id).filter(isWanted)].sort())
-    assert.ok(ids.some(id => id.startsWith('osm:')) && ids.length < all.length / 2)
+    assert.deepEqual(ids.sort(), ['limits:osm', ...originRows.map(({ id }) => id).filter(isSelected)].sort())
+    assert.ok(ids.some(id => id.startsWith('osm:')) && ids.length < originRows.length / 2)
     assert.equal((await edge.get('sea/5/0/0.png')).status, 404)
   })
 
   it('reports documents that its store refuses in /health and /metrics', async () => {
-    const bad = await backend.database()
-    await json(bad, { method: 'PUT' })
-    await put(`${bad}/tilecouch`, { type: 'store', schema: 1 })
-    await put(`${bad}/page`, { type: 'page' })
-    const edge = await edges.start(bad, { ...await storage(), public: true })
+    const badUrl = await backend.database()
+    await json(badUrl, { method: 'PUT' })
+    await put(`${badUrl}/tilecouch`, { type: 'store', schema: 1 })
+    await put(`${badUrl}/page`, { type: 'page' })
+    const edge = await edges.start(badUrl, { ...await storage(), public: true })
     await edge.until()
     assert.equal((await edge.json('health')).mirror.refused, 1)
     const lacking = async () => parseMetrics(await edge.metrics())
       .get('tilecouch_mirror_lacking_revisions').samples[0].value
     assert.equal(await lacking(), 1)
-    const { _rev: rev } = await json(`${bad}/page`)
-    await put(`${bad}/page`, { _rev: rev, _deleted: true })
+    const { _rev: rev } = await json(`${badUrl}/page`)
+    await put(`${badUrl}/page`, { _rev: rev, _deleted: true })
     await until(async () => await lacking() === 0, { what: 'nothing to be refused any more' })
   })
 
@@ -124,9 +124,9 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     edges.with(() => link.close())
     link.cut()
     const edge = await edges.start(link.url, { ...await storage(), workers: backend.name === 'embedded' ? 1 : 2 })
-    const asked =
+    const addresses =
       ['osm/5/1/0.png', 'osm@2022/5/1/0.png', 'osm.json', 'osm/5/1/0.json', 'osm/times.json?bbox=-180,-85,180,85&z=5']
-    for (const address of asked) {
+    for (const address of addresses) {
       const { status, headers, body } = await edge.get(address)
       assert.deepEqual([status, JSON.parse(body.toString()).error], [503, 'FILLING'], address)
       assert.deepEqual([headers.get('cache-control'), headers.get('retry-after')], ['no-store', '5'])
@@ -136,7 +136,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     await link.restore()
     await edge.until()
     assert.equal((await edge.get(view)).status, 200)
-    await until(async () => (await Promise.all(asked.map(address => edge.get(address))))
+    await until(async () => (await Promise.all(addresses.map(address => edge.get(address))))
       .every(({ status }) => status === 200), { what: 'everything that was asked for' })
     assert.equal((await edge.get('osm/5/9/9.png')).status, 404, 'now it knows')
   }).timeout(SLOW)
@@ -149,7 +149,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     await first.until()
     const { documents } = first.report.counts
     await first.close()
-    const whole = link.bytes.down
+    const oldBytes = link.bytes.down
     await origin.write([version(2, 2, T3, 55)])
     const second = await edges.start(link.url, flags)
     await second.until()
@@ -157,24 +157,24 @@ onEachStore('tilecouch serve --from, in this process', backend => {
       { timeout: WITHIN, what: 'what changed meanwhile' })
     assert.ok(documents > 30 && second.report.counts.documents <= 3,
       `${second.report.counts.documents} of ${documents} documents`)
-    assert.ok(link.bytes.down - whole < whole / 3, `${link.bytes.down - whole} bytes after ${whole}`)
+    assert.ok(link.bytes.down - oldBytes < oldBytes / 3, `${link.bytes.down - oldBytes} bytes after ${oldBytes}`)
     assert.ok(second.turns.every(({ state }) => state !== 'away'))
   })
 
   it('refuses its own database, and a private origin unless --public is given', async () => {
     await assert.rejects(edges.start(from, { db: from }), { code: 'SAME_DATABASE' })
-    const closed = await backend.database()
-    const store = await fill(closed, { side: 1, layers: ['osm'] })
+    const closedUrl = await backend.database()
+    const store = await fill(closedUrl, { side: 1, layers: ['osm'] })
     await store.secure({ admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['_admin'] } })
     const flags = await storage()
-    await assert.rejects(edges.start(closed, flags), { code: 'WOULD_BE_PUBLIC' })
-    const edge = await edges.start(closed, { ...flags, public: true })
+    await assert.rejects(edges.start(closedUrl, flags), { code: 'WOULD_BE_PUBLIC' })
+    const edge = await edges.start(closedUrl, { ...flags, public: true })
     await edge.until()
     assert.equal((await edge.get(`osm@${T1}/5/0/0.png`)).status, 200)
     await edge.close()
   })
 
-  /** The command in a process of its own, which ends with the test. */
+  /** Starts the command in its own process, which ends with the test. */
   function command (args, options) {
     const edge = startServe(args, options)
     edges.with(() => edge.stop())
@@ -193,7 +193,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     await until(() => edge.log().some(({ msg }) => msg === 'the mirror is up to date'),
       { what: 'a word of it in the log' })
     assert.equal(await edge.stop('SIGINT'), 0)
-    for (const said of [edge.said.out, edge.said.err]) assert.doesNotMatch(said, /:test@|"test"/)
+    for (const output of [edge.said.out, edge.said.err]) assert.doesNotMatch(output, /:test@|"test"/)
   }).timeout(SLOW)
 
   it('as a command prints JSON lines with --json, and leaves no process or lock on Ctrl-C', async () => {
@@ -208,10 +208,10 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     assert.deepEqual([following.mirror.state, following.mirror.lag < 60], ['following', true])
     const workers = edge.log().filter(({ worker }) => worker).map(({ pid }) => pid)
     assert.equal(new Set(workers).size, 2)
-    process.kill(-Number(edge.child.pid), 'SIGINT') // as a terminal does: all of the group
+    process.kill(-Number(edge.child.pid), 'SIGINT') // as a terminal does: the whole group
     assert.equal(await edge.ended, 0)
     assert.deepEqual(workers.filter(isRunning), [])
-    const store = await startEmbedded({ dir: data }) // its lock is free
+    const store = await startEmbedded({ dir: data }) // the lock is free
     await store.close()
   }).timeout(SLOW)
 })
@@ -234,19 +234,19 @@ describe('tilecouch serve --from a wrong origin', () => {
       await assert.rejects(open(from), error => error.code === 'BAD_DATABASE' && !error.message.includes('secret1'),
         from)
     }
-    const wrong = { BAD_LAYER: { layer: '../osm' }, SOURCE_NOT_FOUND: { polygon: 'berlin' }, BAD_BBOX: { bbox: '1,2' },
+    const faulty = { BAD_LAYER: { layer: '../osm' }, SOURCE_NOT_FOUND: { polygon: 'berlin' }, BAD_BBOX: { bbox: '1,2' },
       BAD_TIME: { since: 'yesterday' }, BAD_ZOOM: { zoom: '9-3' } }
-    for (const [code, flags] of Object.entries(wrong)) {
+    for (const [code, flags] of Object.entries(faulty)) {
       await assert.rejects(open('http://127.0.0.1:1/tiles', flags), { code })
     }
     assert.deepEqual(readdirSync(folder.dir).filter(name => name !== 'edge'), [])
     const pages = await listen((req, res) => res.setHeader('content-type', 'text/html').end('<html>Welcome</html>'))
-    const others =
+    const otherAnswers =
       await listen((req, res) => res.setHeader('content-type', 'application/json').end('{"hello": "world"}'))
-    for (const from of [pages, others]) await assert.rejects(open(from), { code: 'BAD_ANSWER' }, from)
-    const nothing = await listen((req, res) => res.writeHead(404, { 'content-type': 'application/json' })
+    for (const from of [pages, otherAnswers]) await assert.rejects(open(from), { code: 'BAD_ANSWER' }, from)
+    const missing = await listen((req, res) => res.writeHead(404, { 'content-type': 'application/json' })
       .end('{"error": "not_found", "reason": "Database does not exist."}'))
-    await assert.rejects(open(nothing), { code: 'SOURCE_NOT_FOUND' })
+    await assert.rejects(open(missing), { code: 'SOURCE_NOT_FOUND' })
   })
 
   it('waits for an origin that is down or does not answer, and serves meanwhile', async () => {

@@ -1,3 +1,4 @@
+// An edge whose origin, or own store, is killed and comes back.
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
@@ -14,9 +15,9 @@ const kinds = [
   ...(findCouchDb() ? [{ name: 'CouchDB', start: startCouchDb }] : [])
 ]
 
-/** Clients that ask for the same tiles all the time, one after the other. */
+/** Clients that request the same tiles repeatedly, one after the other. */
 function poll (edge, addresses) {
-  const failed = []
+  const failures = []
   let answers = 0
   let isOver = false
   const client = async () => {
@@ -24,7 +25,7 @@ function poll (edge, addresses) {
       const address = addresses[turn % addresses.length]
       const { status } = await edge.get(address).catch(error => ({ status: `${error.cause?.code ?? error.message}` }))
       answers++
-      if (status !== 200) failed.push([address, status])
+      if (status !== 200) failures.push([address, status])
     }
   }
   const clients = [client(), client(), client(), client()]
@@ -33,7 +34,7 @@ function poll (edge, addresses) {
     async end () {
       isOver = true
       await Promise.all(clients)
-      return failed
+      return failures
     }
   }
 }
@@ -61,9 +62,9 @@ for (const { name, start } of kinds) {
       await server.kill()
       await edge.until('away')
       const { mirror, status } = await edge.json('health')
-      // how far behind it is counts from when the origin was last heard of
+      // The lag counts from the last answer of the origin.
       assert.deepEqual([mirror.state, status], ['away', mirror.lag > 2 ? 'behind' : 'ok'])
-      // an answer that was under way is cut off first
+      // an open answer is cut off first
       assert.ok(['UNREACHABLE', 'BAD_ANSWER'].includes(mirror.error), mirror.error)
       const behind = await until(async () => {
         const asked = Date.now()
@@ -86,8 +87,8 @@ for (const { name, start } of kinds) {
       await edge.until()
       await until(async () => (await edge.get('osm/5/3/3.png')).body.equals(png(91)),
         { what: 'what was written when it was back' })
-      const after = await edge.json('health')
-      assert.deepEqual([after.status, after.mirror.lag, after.mirror.error], ['ok', 0, undefined])
+      const recovered = await edge.json('health')
+      assert.deepEqual([recovered.status, recovered.mirror.lag, recovered.mirror.error], ['ok', 0, undefined])
       assert.deepEqual(await clients.end(), [])
     }).timeout(SLOW)
 

@@ -1,7 +1,7 @@
 /* global document -- of the page, in functions that run there */
 
 /**
- * Waits until every tile on the map has its image, of whichever layer. Maps on a canvas have a timeline, which says so.
+ * Waits until every tile of all layers on the map has its image. Maps on a canvas show it in their timeline.
  * @param {import('playwright-core').Page} page
  */
 export const drawn = page => page.waitForFunction(() => {

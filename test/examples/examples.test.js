@@ -131,7 +131,7 @@ for (const { name, open } of openKinds) {
       const page = await visit('live.html')
       const writer = await Store.open(store.database)
       const { bytes } = await writer.at('daylight', 2, 0, 0, '2024')
-      // the feed may begin after the first tiles are drawn: the next version is seen at the latest
+      // the feed may begin after the first tiles are drawn; the next version is seen in any case
       for (let hour = 3; !/is new/.test(await page.locator('#said').textContent()); hour++) {
         assert.ok(hour < 20, 'no news')
         await writer.write(
@@ -150,7 +150,7 @@ for (const { name, open } of openKinds) {
       view = await openPage(plain)
       await view.page.goto(`${server.url}/history.html?db=${encodeURIComponent(`${store.url}-none`)}`)
       await view.page.getByText(`There is no store at ${store.url}-none`).waitFor()
-      view.errors.length = 0 // what was not there
+      view.errors.length = 0 // the errors of the missing store
     })
   })
 }

@@ -1,5 +1,6 @@
 /* global document, map, offline -- of the page, in functions that run there */
-// The wish list of Leaflet #2197, wish by wish, as somebody at the page goes through it; in the end without a network.
+// The wish list of Leaflet #2197, wish by wish, as a reader of the page goes through it; the last one without a
+// network.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { Store } from '../../loader/index.js'
@@ -11,7 +12,7 @@ import { openKinds } from './stores.js'
 
 const ALL = 85 // tiles of zooms 0 to 3
 
-/** What is said on the console when there is no network, which no page can prevent. */
+/** Messages on the console without a network, which no page can prevent. */
 const NO_NETWORK = /net::ERR_/
 
 for (const { name, open } of openKinds) {
@@ -30,31 +31,31 @@ for (const { name, open } of openKinds) {
       await drawn(page)
     })
 
-    after(async () => { for (const each of [view, browser, link, server, store]) await each?.close() })
+    after(async () => { for (const resource of [view, browser, link, server, store]) await resource?.close() })
 
     const text = id => page.locator(`#${id}`).textContent()
-    const says = (id, words) => page.waitForFunction(([where, source]) =>
-      new RegExp(source).test(document.getElementById(where)?.textContent ?? ''), [id, words])
+    const waitForText = (id, words) => page.waitForFunction(([elementId, source]) =>
+      new RegExp(source).test(document.getElementById(elementId)?.textContent ?? ''), [id, words])
     const button = label => page.getByRole('button', { name: label, exact: true })
     const areas = () => page.locator('#areas label').allTextContents()
     const move =
       (...place) => page.evaluate(([lat, lng, zoom]) => { map.setView([lat, lng], zoom, { animate: false }) }, place)
-    const done = async () => +(/^\d+/.exec(await text('progress'))?.[0] ?? 0)
+    const count = async () => +(/^\d+/.exec(await text('progress'))?.[0] ?? 0)
     const choose = label => page.getByLabel(label, { exact: false }).check()
-    /** Which tiles the device has in full, read as a map reads them. */
+    /** The number of tiles that the device has in full, read as a map reads them. */
     const readable = () => page.evaluate(async () => {
       const tiles =
         [0, 1, 2, 3].flatMap(z => Array.from({ length: 4 ** z }, (_, at) => ({ z, x: at >> z, y: at % 2 ** z })))
-      const found = await Promise.all(tiles.map(({ z, x, y }) => offline.device.head('daylight', z, x, y)))
-      return found.filter(head => head?.blob.size === head?.version.bytes && head?.blob.type === 'image/png').length
+      const heads = await Promise.all(tiles.map(({ z, x, y }) => offline.device.head('daylight', z, x, y)))
+      return heads.filter(head => head?.blob.size === head?.version.bytes && head?.blob.type === 'image/png').length
     })
     async function add (label, zooms) {
       await page.getByLabel('Name').fill(label)
       await page.getByLabel('Zooms').selectOption(zooms)
       await button('Add').click()
-      await page.waitForFunction(wanted =>
-        [...document.querySelectorAll('#areas b')].some(({ textContent }) => textContent === wanted), label)
-      await says('size', 'tiles?,')
+      await page.waitForFunction(expectedName =>
+        [...document.querySelectorAll('#areas b')].some(({ textContent }) => textContent === expectedName), label)
+      await waitForText('size', 'tiles?,')
     }
     /** Changes a tile in the store. */
     async function change (hour) {
@@ -72,13 +73,13 @@ for (const { name, open } of openKinds) {
       assert.equal(await readable(), 0)
       await page.getByLabel('Name').fill('World')
       await button('Add').click()
-      await says('trouble', 'there is an area "World" already. Use another name')
+      await waitForText('trouble', 'there is an area "World" already. Use another name')
 
       // 3, 4: the size of an area is known before the download, and equals the room that it takes
       const before = await text('size')
       assert.match(before, /^21 tiles, \d+ kB$/)
       await button('Download').click()
-      await says('progress', 'All 21 tiles are here')
+      await waitForText('progress', 'All 21 tiles are here')
       assert.deepEqual(await areas(), [`Worldcomplete, ${before.replace(/.*, /, '')}`])
       assert.equal(await text('trouble'), '')
 
@@ -87,29 +88,29 @@ for (const { name, open } of openKinds) {
       assert.match(await text('size'), /^85 tiles, /)
       link.set({ rate: 60000 })
       await button('Download').click()
-      await until(async () => await done() > 25 && await text('progress'), { timeout: 20000, what: 'a third of it' })
+      await until(async () => await count() > 25 && await text('progress'), { timeout: 20000, what: 'a third of it' })
       assert.match(await text('progress'), /^\d+ of 85 tiles, \d+ s to go/)
       await button('Cancel').click()
       await page.waitForFunction(() => /Everythingcancelled/.test(document.getElementById('areas')?.textContent ?? ''))
-      const had = await done()
-      assert.ok(had < ALL, `${had}`)
+      const tilesBefore = await count()
+      assert.ok(tilesBefore < ALL, `${tilesBefore}`)
       link.set({})
       await page.reload()
       await drawn(page)
       await choose('Everything')
-      assert.ok(await done() >= had, 'nothing is lost')
+      assert.ok(await count() >= tilesBefore, 'nothing is lost')
       await button('Resume').click()
-      await says('progress', `All ${ALL} tiles are here`)
+      await waitForText('progress', `All ${ALL} tiles are here`)
       assert.equal(await readable(), ALL)
 
       // 6: a refresh fetches only changed tiles, and a live area fetches them by itself
       await change('05')
       link.bytes.down = 0
       await button('Refresh').click()
-      await says('changed', '^1 tile changed: ')
+      await waitForText('changed', '^1 tile changed: ')
       assert.ok(link.bytes.down < 50000, `${link.bytes.down} bytes`)
       await button('Refresh').click()
-      await says('changed', '^Nothing has changed')
+      await waitForText('changed', '^Nothing has changed')
       await page.getByLabel('live').check()
       await change('06')
       await until(() => page.evaluate(
@@ -121,7 +122,7 @@ for (const { name, open } of openKinds) {
       await button('Remove').click()
       await page.waitForFunction(() => document.querySelectorAll('#areas label').length === 1)
       assert.equal(await readable(), ALL)
-      // it is live, and may be reading the last change
+      // the area is live, and may be reading the last change
       await until(async () => /^Everythingcomplete, /.test((await areas())[0]), { what: 'the other area' })
 
       // 9: the tiles on the device are marked
@@ -139,18 +140,18 @@ for (const { name, open } of openKinds) {
       assert.deepEqual(view.errors, [], 'nothing on the console')
       await link.cut()
       await view.page.context().setOffline(true)
-      for (const only of [false, true]) {
-        await page.getByLabel('ask nobody but this device').setChecked(only)
+      for (const onlyDevice of [false, true]) {
+        await page.getByLabel('ask nobody but this device').setChecked(onlyDevice)
         for (const [lat, lng, zoom] of [[0, 0, 1], [40, 20, 3], [-30, 140, 3], [60, -100, 2]]) {
           await move(lat, lng, zoom)
           await drawn(page)
         }
       }
-      await says('status', 'offline')
+      await waitForText('status', 'offline')
       await choose('Everything')
       assert.match(await text('size'), /^85 tiles, /, 'what is here is known')
       await button('Refresh').click()
-      await says('trouble', 'cannot reach')
+      await waitForText('trouble', 'cannot reach')
       assert.deepEqual(view.errors.filter(message => !NO_NETWORK.test(message)), [], 'nothing else on the console')
     })
   })

@@ -1,5 +1,5 @@
-// A server that has the examples, and nothing of the store. A real one on loopback: browsers keep pages of the internet
-// away from a store on the same machine.
+// A server for the examples, without the store. It is a real one on loopback: browsers keep pages of the internet away
+// from a store on the same machine.
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -23,14 +23,14 @@ export async function serveExamples () {
 const LIBRARY = /^https:\/\/unpkg\.com\/([\w-]+)@([\d.]+)\/(.+)$/
 
 /**
- * What examples load from a public server comes from node_modules, in the same version.
+ * Serves libraries that examples load from a public server, from node_modules in the same version.
  * @param {import('playwright-core').Page} page
  */
 export const serveLibraries = page => page.context().route(LIBRARY, async (route, request) => {
   const [, name, version, file] = /** @type {RegExpExecArray} */ (LIBRARY.exec(request.url()))
   const library = new URL(`../../node_modules/${name}/`, import.meta.url)
-  const { version: here } = JSON.parse(await readFile(new URL('package.json', library), 'utf8'))
-  if (here !== version) return route.fulfill({ status: 404, body: `${version}: ${here} is installed` })
+  const { version: installed } = JSON.parse(await readFile(new URL('package.json', library), 'utf8'))
+  if (installed !== version) return route.fulfill({ status: 404, body: `${version}: ${installed} is installed` })
   await route.fulfill({ contentType: types[path.extname(file)] ??
     'text/javascript', headers: { 'access-control-allow-origin': '*' }, body: await readFile(new URL(file, library)) })
 })

@@ -1,5 +1,5 @@
 /* global document -- of the page, in functions that run there */
-// The pages of docs/client.md, as they stand there, at another origin than the store's.
+// The pages in docs/client.md, unchanged, at another origin than the store's.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { openBrowser, openPage } from '../viewer/browser.js'
@@ -21,10 +21,10 @@ describe('the pages of docs/client.md', function () {
     store = await embeddedStore({ demoSize: { zooms: { min: 0, max: 3 }, hours: 1, surveys: 0 } })
   })
 
-  after(async () => { for (const each of [browser, server, store]) await each?.close() })
+  after(async () => { for (const resource of [browser, server, store]) await resource?.close() })
 
-  const open = async (written, headers = {}) => {
-    const html = written.replaceAll('http://127.0.0.1:5984/tiles', store.url)
+  const open = async (snippet, headers = {}) => {
+    const html = snippet.replaceAll('http://127.0.0.1:5984/tiles', store.url)
     server.pages.set('start.html', { headers, html: `<!doctype html><link rel="icon" href="data:,">${html}` })
     const view = await openPage(browser)
     await serveLibraries(view.page)
@@ -53,7 +53,7 @@ describe('the pages of docs/client.md', function () {
     const { origin } = new URL(store.url)
     assert.ok(['`connect-src STORE`', '`img-src STORE blob: data:`',
       '`script-src STORE`', '`style-src STORE`'].every(part => text.includes(part)))
-    // 'unsafe-inline' for the script in the page, and hence nothing of it for styles
+    // 'unsafe-inline' for the script in the page, and therefore no inline styles
     const policy =
       `default-src 'none'; script-src ${origin} 'unsafe-inline'; style-src ${origin}; img-src ${origin} blob: data:; ` +
         `connect-src ${origin}`

@@ -1,7 +1,7 @@
-// Stores that pages of other origins may read: the embedded one always, a CouchDB once it is told to.
+// Stores that pages of other origins may read: the embedded one always, a CouchDB after a change of its settings.
 import { configure, kinds } from '../viewer/stores.js'
 
-const SETTINGS = { 'chttpd/enable_cors': 'true', 'cors/origins': '*' } // as `tilecouch doctor --fix --cors '*'` has it
+const SETTINGS = { 'chttpd/enable_cors': 'true', 'cors/origins': '*' } // as set by `tilecouch doctor --fix --cors '*'`
 
 export const openKinds = kinds.map(({ name, open }) => ({
   name,

@@ -1,6 +1,5 @@
-// What has expired, and when: the command and the gateway have to say the same, to the second. Removing it loses no
-// history, and takes nothing from whoever else is at work. Refreshing it is from the upstream of its layer, as a seed
-// does it, and for ever where it is asked to.
+// Expired tiles: the command and the gateway agree to the second. Removing them loses no history, and does not disturb
+// other programs. Refreshing them fetches from the upstream of their layer, as a seed does, and repeatedly with `live`.
 import assert from 'node:assert/strict'
 import { Store, addSeconds, check, expire, load, now, removeEdition, resolve } from '../../loader/index.js'
 import { entryOf } from '../../server/gateway/tiles/entry.js'
@@ -18,7 +17,7 @@ import { LOOPBACK, startUpstream } from '../support/upstream-server.js'
 
 onEachStore('expired tiles', backend => {
   const map = useExpiry(backend)
-  /** x -> what a tile says of itself; written first, so that another program may twist it */
+  /** x -> fields of a tile. They are written first, so that another program may damage them. */
   const tiles = [
     {}, // 0: only the ttl of its layer
     { expires: at(10) }, // 1: its own
@@ -26,60 +25,60 @@ onEachStore('expired tiles', backend => {
     { expires: at(-5) }, // 3: before it was stored
     { image: null } // 4: gone, alone
   ]
-  const twisted = [{ expires: 'soon' }, { expires: '2024-02-30T00:00:00Z' }, { expires: 12 }, { expires: null },
+  const damagedFields = [{ expires: 'soon' }, { expires: '2024-02-30T00:00:00Z' }, { expires: 12 }, { expires: null },
     { expires: '2024-03-01' }, { stored: 'yesterday' }, { stored: undefined }, { stored: 7, expires: at(20) },
-    { stored: '2024-13-01T00:00:00Z' }] // from 10 on
+    { stored: '2024-13-01T00:00:00Z' }] // of the tiles from x = 10 on
 
-  /** As the gateway says it of every head of the layer. @param {number} moment */
-  async function gatewaySays (moment, layer) {
+  /** The expired tiles of the layer, according to the gateway. @param {number} moment */
+  async function expiredByGateway (moment, layer) {
     const { rows } = await map.store.couch.request({ path: '_all_docs', qs: { startkey: 'osm:', endkey: 'osm;' } })
-    const found = await map.store.couch.docs(rows.map(({ id }) => id), { attachments: true })
-    return found.map(({ doc }) => entryOf(doc).fit(layer, { covers: () => true }))
+    const headRows = await map.store.couch.docs(rows.map(({ id }) => id), { attachments: true })
+    return headRows.map(({ doc }) => entryOf(doc).fit(layer, { covers: () => true }))
       .filter(({ freshUntil, bytes }) => bytes && !(moment < freshUntil)).map(({ id }) => id).sort()
   }
 
   const list = (options = {}) => expire(map.store, { action: 'remove', dryRun: true, ...options })
-  const commandSays = async (moment, options) => (await list({ now: () => moment, layers: ['osm'], ...options }))
+  const expiredByCommand = async (moment, options) => (await list({ now: () => moment, layers: ['osm'], ...options }))
     .listed.map(({ id }) => id).sort()
 
   before(async function () {
     this.timeout(30000)
     await map.store.defineLayer('osm', { ttl: HOUR })
     await map.write(tiles.map((fields, x) => map.tile(x, fields)))
-    await map.write(twisted.map((_, index) => map.tile(10 + index)))
-    // a tile with a past that expired long ago, and one that is gone
+    await map.write(damagedFields.map((_, index) => map.tile(10 + index)))
+    // a tile with a past that expired long ago, and a tile that is gone
     await map.write([map.tile(20, { image: 1, expires: at(1) }), map.tile(21, { image: 1, expires: at(1) })])
-    const later = [map.tile(20, { time: at(5), image: 2 }), map.tile(21, { time: at(5), image: null, expires: at(30) })]
-    await map.write(later, at(5))
-    // nobody who validates lets other programs write nonsense: it is of before
+    const newer = [map.tile(20, { time: at(5), image: 2 }), map.tile(21, { time: at(5), image: null, expires: at(30) })]
+    await map.write(newer, at(5))
+    // A store with validation refuses such documents. They date from before it.
     const { couch } = map.store
     const validation = await couch.get('_design/tiles')
     await couch.request({ method: 'DELETE', path: '_design/tiles', qs: { rev: validation._rev } })
-    for (const [index, fields] of twisted.entries()) await map.twist(10 + index, fields)
+    for (const [index, fields] of damagedFields.entries()) await map.twist(10 + index, fields)
   })
 
   it('are the same for the command and the gateway at every second', async () => {
     const doc = { ttl: HOUR }
     const moments = [-6, -5, -4, 0, 1, 9, 10, 11, 19, 20, 21, 30,
       HOUR - 1, HOUR, HOUR + 1, HOUR + 5, 2 * HOUR - 1, 2 * HOUR, 2 * HOUR + 1]
-    const seen = new Set()
+    const differentAnswers = new Set()
     for (const seconds of moments) {
-      const says = await gatewaySays(Date.parse(at(seconds)), doc)
-      assert.deepEqual(await commandSays(at(seconds)), says, `T + ${seconds} s`)
-      seen.add(says.join())
+      const expected = await expiredByGateway(Date.parse(at(seconds)), doc)
+      assert.deepEqual(await expiredByCommand(at(seconds)), expected, `T + ${seconds} s`)
+      differentAnswers.add(expected.join())
     }
-    assert.ok(seen.size >= 7, `the moments differ: ${seen.size}`)
-    // the gateway's clock has milliseconds: a second is over when its last one is
-    assert.deepEqual(await gatewaySays(Date.parse(at(10)) - 1, doc), await commandSays(at(9)))
-    assert.deepEqual(await gatewaySays(Date.parse(at(10)) + 999, doc), await commandSays(at(10)))
+    assert.ok(differentAnswers.size >= 7, `the moments differ: ${differentAnswers.size}`)
+    // The gateway's clock has milliseconds: a second ends with its last one.
+    assert.deepEqual(await expiredByGateway(Date.parse(at(10)) - 1, doc), await expiredByCommand(at(9)))
+    assert.deepEqual(await expiredByGateway(Date.parse(at(10)) + 999, doc), await expiredByCommand(at(10)))
   }).timeout(20000)
 
   it('follow the ttl of the layer; without a ttl only tiles with their own time expire', async () => {
     for (const ttl of [60, undefined, HOUR]) {
       await map.store.defineLayer('osm', { ttl: ttl ?? null })
       for (const seconds of [59, 60, HOUR, 9 * HOUR]) {
-        const says = await gatewaySays(Date.parse(at(seconds)), { ttl })
-        assert.deepEqual(await commandSays(at(seconds)), says, `ttl ${ttl}, T + ${seconds} s`)
+        const expected = await expiredByGateway(Date.parse(at(seconds)), { ttl })
+        assert.deepEqual(await expiredByCommand(at(seconds)), expected, `ttl ${ttl}, T + ${seconds} s`)
       }
     }
   }).timeout(20000)
@@ -87,15 +86,15 @@ onEachStore('expired tiles', backend => {
   it('are listed once each over several pages, without other layers', async () => {
     await map.store.defineLayer('other', { ttl: 1 })
     await map.write([map.tile(0, { expires: at(1) }, 'other'), map.tile(1, {}, 'other')])
-    const all = await commandSays(at(9 * HOUR))
-    assert.deepEqual(await commandSays(at(9 * HOUR), { limits: { page: 2 } }), all)
-    assert.deepEqual(await commandSays(at(9 * HOUR), { limits: { page: 3 } }), all)
-    assert.deepEqual(await commandSays(at(9 * HOUR), { layers: undefined }),
-      [...all, 'other:6:0:0', 'other:6:1:0'].sort())
+    const allIds = await expiredByCommand(at(9 * HOUR))
+    assert.deepEqual(await expiredByCommand(at(9 * HOUR), { limits: { page: 2 } }), allIds)
+    assert.deepEqual(await expiredByCommand(at(9 * HOUR), { limits: { page: 3 } }), allIds)
+    assert.deepEqual(await expiredByCommand(at(9 * HOUR), { layers: undefined }),
+      [...allIds, 'other:6:0:0', 'other:6:1:0'].sort())
     const { expired, listed, gone } = await list({ now: () => at(9 * HOUR), layers: ['osm'], limit: 2 })
-    assert.deepEqual([expired, listed.length, gone], [all.length, 2, 2], 'all are counted, some are listed')
-    assert.deepEqual(await commandSays(at(9 * HOUR), { before: at(10) }), ['osm:6:3:0'])
-    assert.equal((await commandSays(T, { before: at(11) })).length, 2, 'a dry run may look ahead')
+    assert.deepEqual([expired, listed.length, gone], [allIds.length, 2, 2], 'all are counted, some are listed')
+    assert.deepEqual(await expiredByCommand(at(9 * HOUR), { before: at(10) }), ['osm:6:3:0'])
+    assert.equal((await expiredByCommand(T, { before: at(11) })).length, 2, 'a dry run may look ahead')
   }).timeout(20000)
 
   it('cannot be listed without indexes, and the error names the command that builds them', async () => {
@@ -111,20 +110,20 @@ onEachStore('removing expired tiles', backend => {
   const remove = (seconds, options = {}) => expire(map.store, { action: 'remove', now: () => at(seconds), ...options })
   const counts = ({ expired, removed, ended, changed, refused }) => ({ expired, removed, ended, changed, refused })
 
-  /** Tiles of some columns, as another edition has them. */
+  /** A source with the tiles of some columns, as of another edition. */
   const sourceOf = (...columns) => memorySource(Object.fromEntries(columns.map(x => [`6/${x}/0`, x])))
 
   it('deletes tiles without a past, makes those with a past gone from their expiry on, once and for all', async () => {
     await map.store.defineLayer('osm', { ttl: HOUR })
     await map.write([map.tile(1, { image: 7, time: at(-100) })], at(-100))
     await map.write([map.tile(0), map.tile(1), map.tile(2), map.tile(3, { expires: at(2 * HOUR) })])
-    // a map of tomorrow, which expires today
+    // a version of tomorrow, which expires today
     await map.write([map.tile(2, { time: at(90000), image: 8, expires: at(10) })])
     const planned = await remove(HOUR, { dryRun: true })
     assert.deepEqual(await map.history(0), ['0 tile head'])
-    const done = await remove(HOUR)
-    assert.deepEqual(counts(done), { expired: 3, removed: 1, ended: 2, changed: 0, refused: 0 })
-    assert.deepEqual(counts(planned), counts(done))
+    const summary = await remove(HOUR)
+    assert.deepEqual(counts(summary), { expired: 3, removed: 1, ended: 2, changed: 0, refused: 0 })
+    assert.deepEqual(counts(planned), counts(summary))
     assert.deepEqual(await map.history(0), [])
     assert.deepEqual(await map.history(1), ['-100 tile', '0 tile', `${HOUR} gone head ${HOUR}`])
     assert.deepEqual(await map.history(2), ['0 tile', '90000 tile', '90001 gone head 90001'], 'never before the head')
@@ -133,8 +132,8 @@ onEachStore('removing expired tiles', backend => {
     assert.deepEqual(bytes, png(1), 'what was shown then is shown')
     await assert.rejects(map.store.at('osm', 6, 1, 0, at(HOUR)), { code: 'TILE_NOT_FOUND' })
     await checkInvariants(map.url)
-    const again = await remove(HOUR)
-    assert.deepEqual([counts(again), again.gone], [{ expired: 0, removed: 0, ended: 0, changed: 0, refused: 0 }, 1])
+    const second = await remove(HOUR)
+    assert.deepEqual([counts(second), second.gone], [{ expired: 0, removed: 0, ended: 0, changed: 0, refused: 0 }, 1])
   })
 
   it('with the past deletes all versions, of a limited number of tiles, and copies of fallen heads', async () => {
@@ -162,10 +161,10 @@ onEachStore('removing expired tiles', backend => {
     await map.write([tile(60, { time: at(10) })])
     await load(map.store, sourceOf(61), { layer: 'survey', time: at(12) })
     assert.equal((await remove(20, { layers: ['survey'] })).ended, 2)
-    const shown = async (x, seconds) => (await map.store.at('survey', 6, x, 0, at(seconds)).catch(error => error.code))
+    const timeOf = async (x, seconds) => (await map.store.at('survey', 6, x, 0, at(seconds)).catch(error => error.code))
       .time ?? 'TILE_NOT_FOUND'
     for (let time = 0; time < 2; time++) {
-      assert.deepEqual([await shown(60, 10), await shown(60, 11), await shown(61, 12), await shown(61, 13)],
+      assert.deepEqual([await timeOf(60, 10), await timeOf(60, 11), await timeOf(61, 12), await timeOf(61, 13)],
         [T, 'TILE_NOT_FOUND', T, 'TILE_NOT_FOUND'])
       await resolve(map.store)
     }
@@ -175,8 +174,8 @@ onEachStore('removing expired tiles', backend => {
     await map.write(Array.from({ length: 12 }, (_, x) => map.tile(20 + x, { image: 50 + x, time: at(-50) })))
     await map.write(Array.from({ length: 12 }, (_, x) => map.tile(20 + x, { expires: at(5) })).filter(({ x }) => x % 2))
     await map.write(Array.from({ length: 6 }, (_, x) => map.tile(40 + x, { expires: at(5) })))
-    const both = await Promise.all([remove(6, { limits: { past: 3 } }), remove(6, { limits: { past: 4 } })])
-    assert.ok(both[0].ended + both[1].ended >= 6)
+    const summaries = await Promise.all([remove(6, { limits: { past: 3 } }), remove(6, { limits: { past: 4 } })])
+    assert.ok(summaries[0].ended + summaries[1].ended >= 6)
     for (let x = 20; x < 32; x++) {
       assert.deepEqual(await map.history(x), x % 2 ? ['-50 tile', '0 tile', '5 gone head 5'] : ['-50 tile head'])
     }
@@ -189,7 +188,7 @@ onEachStore('removing expired tiles', backend => {
     await map.write([50, 51, 52].map(x => map.tile(x, { expires: at(5) })))
     const { couch } = map.store
     const { queries } = couch
-    // the past is looked up after the heads were judged: now the gateway is quicker
+    // The past is read after the heads were judged: here the gateway is faster.
     couch.queries = async function (...args) {
       const answer = await queries.apply(couch, args)
       if (args[0] === '_all_docs' && couch.queries !== queries) {
@@ -220,24 +219,24 @@ onEachStore('removing expired tiles', backend => {
   })
 
   it('leaves no statement without its image when it is killed, and is completed by another run', async () => {
-    for (let most = 6, isKilled = true; isKilled; most += 3) {
-      const layer = `killed${most}`
+    for (let maxRequests = 6, isKilled = true; isKilled; maxRequests += 3) {
+      const layer = `killed${maxRequests}`
       await map.store.defineLayer(layer, { ttl: HOUR })
       await load(map.store, sourceOf(0, 1, 2), { layer, time: at(-10) })
       let requests = 0
       const dying = new Store(new Couch(map.url))
       const send = dying.couch.request
       dying.couch.request = function (...args) {
-        return requests++ < most ? send.apply(dying.couch, args) : Promise.reject(new Error('killed'))
+        return requests++ < maxRequests ? send.apply(dying.couch, args) : Promise.reject(new Error('killed'))
       }
       const options = { now: () => at(1e9), layers: [layer], withPast: true }
       isKilled = await expire(dying, { action: 'remove', ...options }).then(() => false, () => true)
       const { unknown } = await resolve(map.store, { layers: [layer] })
-      assert.equal(unknown, 0, `request ${most}`)
+      assert.equal(unknown, 0, `request ${maxRequests}`)
       await expire(map.store, { action: 'remove', ...options })
       const { kinds } = await check(map.store, { layers: [layer] })
-      const others = Object.keys(kinds).filter(kind => kind !== 'short-edition') // that tells of what was removed
-      assert.deepEqual(others, [], `request ${most}`)
+      const faults = Object.keys(kinds).filter(kind => kind !== 'short-edition') // that one reports the removed tiles
+      assert.deepEqual(faults, [], `request ${maxRequests}`)
     }
   }).timeout(60000)
 
@@ -254,7 +253,7 @@ const DAY = 86400
 
 onEachStore('refreshing expired tiles', backend => {
   let store, url, upstream, layer
-  useStore(backend, { once: true, published: true, fill: (...own) => { [store, url] = own } })
+  useStore(backend, { once: true, published: true, fill: (...opened) => { [store, url] = opened } })
   before(async () => { upstream = await startUpstream({ tileSize: 64 }) })
   after(() => upstream.close())
 
@@ -267,7 +266,7 @@ onEachStore('refreshing expired tiles', backend => {
   const head = async x => (await store.versions(layer, 3, x, 2)).at(-1)
 
   let layers = 0
-  /** A layer of its own for each test, with tiles as the upstream had them a week ago, which expired a day ago. */
+  /** A new layer for each test, with tiles that the upstream had a week ago, and that expired a day ago. */
   beforeEach(async () => {
     upstream.behave()
     upstream.epoch = 0
@@ -320,11 +319,11 @@ onEachStore('refreshing expired tiles', backend => {
 
   it('runs live twice beside a gateway, after an upstream returns, and for newly expired tiles', async () => {
     const service = await openService(url)
-    const stop = new AbortController()
+    const controller = new AbortController()
     const seeding = { fetching: { ...QUICK, giveUpAfter: 0.05 } }
     const limits = { look: 100, gather: 10 }
     upstream.behave({ status: 503 })
-    const running = [0, 1].map(() => refresh({ live: true, signal: stop.signal, seeding, limits }))
+    const running = [0, 1].map(() => refresh({ live: true, signal: controller.signal, seeding, limits }))
     await until(() => upstream.asked.length > 4, { what: 'the first tries' })
     upstream.epoch = 1
     upstream.behave()
@@ -332,19 +331,20 @@ onEachStore('refreshing expired tiles', backend => {
       await service.tiles.get(layer, 3, x, 2).catch(() => {})
       return (await head(x)).expires > now()
     }, { what: `tile ${x} to be refreshed` })))
-    // one that expires in a moment
+    // a tile that expires soon
     const image = await upstream.tile(2, 1, 1, { epoch: 0 })
     await store.write([{ layer, z: 2, x: 1, y: 1, time: ago(DAY), bytes: image, expires: addSeconds(now(), 1) }])
     await until(async () => (await store.versions(layer, 2, 1, 1)).at(-1).expires > addSeconds(now(), 60),
       { timeout: 20000, what: 'what expired meanwhile' })
-    stop.abort()
+    controller.abort()
     const tallies = await Promise.all(running)
     await service.close()
     assert.ok(tallies.every(({ expired }) => expired >= 1))
     assert.equal((await head(0)).gone, false)
     for (const [id, versions] of await checkInvariants(url)) {
       if (!id.startsWith(`${layer}:`)) continue
-      // who fetched it a second before the other, and stored it after him, adds that it was so a second before
+      // If two refreshers fetch a tile a second apart and store it in reverse order, there is another version a second
+      // earlier.
       assert.equal(new Set(versions.map(({ bytes }) => bytes.toString('hex'))).size, 2, `${id} changed once`)
       assert.ok(versions.length <= 4, id)
     }

@@ -1,6 +1,5 @@
-// Exports, backups and restores that are killed, stopped or started twice, and whose store or disk fails under them:
-// nothing that looks complete is there before it is, and the next run completes it. TILECOUCH_KILL_ROUNDS and
-// TILECOUCH_LONG make it a long run.
+// Exports, backups and restores that are killed, stopped or started twice, and whose store or disk fails. No incomplete
+// file looks complete, and the next run completes it. TILECOUCH_KILL_ROUNDS and TILECOUCH_LONG make it a long run.
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
@@ -24,87 +23,87 @@ import { useSmallDisk } from '../support/small-disk.js'
 
 const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 1)
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
-const SIDE = 40 // of the square of tiles that is exported
+const SIDE = 40 // side of the square of exported tiles
 const SIZE = 2000 // bytes of a tile
-const LARGE = 5000 // bytes of a tile for a full disk: so much that some of it is committed before it is full
-const BACKED = process.env.TILECOUCH_LONG ? 20000 : 300 // tiles of the store that is backed up
-const BACKED_SIZE = 3000 // bytes of each
+const LARGE = 5000 // bytes of a tile for a full disk: large enough to commit some tiles before the disk is full
+const BACKUP_TILES = process.env.TILECOUCH_LONG ? 20000 : 300 // tiles of the store for backups
+const BACKUP_TILE_SIZE = 3000 // bytes of each tile
 const TARGETS = ['out', 'out.mbtiles', 'out.pmtiles']
 
 const tilesOf = size => new Map(Array.from({ length: SIDE ** 2 },
-  (_, n) => [`8/${Math.floor(n / SIDE)}/${n % SIDE}`, noiseTile(n, size)]))
-const wanted = tilesOf(SIZE)
-const bytesOfAll = [...wanted.values()].reduce((sum, bytes) => sum + bytes.length, 0)
+  (_, index) => [`8/${Math.floor(index / SIDE)}/${index % SIDE}`, noiseTile(index, size)]))
+const images = tilesOf(SIZE)
+const bytesOfAll = [...images.values()].reduce((sum, bytes) => sum + bytes.length, 0)
 
-const holdsAll = async (target, tiles = wanted) => assertSame(await contentsOf(target, { asked: tiles.keys() }), tiles)
+const assertAll = async (target, tiles = images) => assertSame(await contentsOf(target, { asked: tiles.keys() }), tiles)
 const sizeOf = file => statSync(file, { throwIfNoEntry: false })?.size ?? 0
 
-const kinds = { embedded: startEmbeddedProcess, CouchDB: findCouchDb() && startCouchDb }
+const servers = { embedded: startEmbeddedProcess, CouchDB: findCouchDb() && startCouchDb }
 
-for (const [kind, launch] of Object.entries(kinds)) {
+for (const [kind, launch] of Object.entries(servers)) {
   (launch ? describe : describe.skip)(`commands with interruptions on ${kind} (seed ${SEED})`, function () {
     this.timeout(600000)
     const folder = useFolder()
     const next = random(SEED)
     let server, url, store, backedUrl
-    const at = name => path.join(folder.dir, name)
+    const file = name => path.join(folder.dir, name)
 
     before(async () => {
       server = await launch()
       url = `${server.url}/tiles`
       store = await Store.create(url)
-      await writeTiles(store, wanted, T1)
+      await writeTiles(store, images, T1)
       for (const time of [T1, T2]) await store.putEdition('osm', time, { finished: T1 })
       backedUrl = `${server.url}/backed`
-      await fill(backedUrl, { count: BACKED, size: BACKED_SIZE })
+      await fill(backedUrl, { count: BACKUP_TILES, size: BACKUP_TILE_SIZE })
     })
     after(() => server?.close())
 
-    /** How much of a target is written, from 0 to 1. */
-    function written (target) {
+    /** The written share of a target, from 0 to 1. */
+    function writtenShare (target) {
       try {
-        if (target === 'out') return filesBelow(at(target)).filter(name => name.startsWith('8/')).length / wanted.size
-        return readdirSync(folder.dir).reduce((sum, name) => sum + statSync(at(name)).size, 0) / bytesOfAll
+        if (target === 'out') return filesBelow(file(target)).filter(name => name.startsWith('8/')).length / images.size
+        return readdirSync(folder.dir).reduce((sum, name) => sum + statSync(file(name)).size, 0) / bytesOfAll
       } catch {
-        return 0 // a file was renamed while it was looked at
+        return 0 // a file was renamed during the look
       }
     }
-    const isWhole = target => existsSync(at(target === 'out' ? 'out/metadata.json' : target))
+    const isWhole = target => existsSync(file(target === 'out' ? 'out/metadata.json' : target))
 
     /**
-     * What is run, how much is done, where it is killed, what holds after a kill, and what holds in the end.
+     * The commands: arguments, share that is done, where to kill them, checks after a kill, and checks at the end.
      * @type {Record<string, () => {args: string[], done: () => number, every: number, points: number[],
      *   killed: () => void, completed: (out?: string) => Promise<void>}>}
      */
     const commands = {
       ...Object.fromEntries(TARGETS.map(target => [`an export to ${target}`, () => ({
-        args: ['export', 'osm', at(target), '--db', url, '--json'],
-        done: () => written(target),
+        args: ['export', 'osm', file(target), '--db', url, '--json'],
+        done: () => writtenShare(target),
         every: target === 'out' ? 25 : 1,
-        points: [next() * 0.5, next()], // the second later or earlier
+        points: [next() * 0.5, next()], // the second point may be earlier or later
         killed: () => assert.ok(!isWhole(target), 'it is not there before it is whole'),
         async completed (out) {
-          await holdsAll(at(target))
+          await assertAll(file(target))
           if (!out) return
-          const { tiles, kept, written: added } = JSON.parse(out)
-          assert.deepEqual([tiles, kept + added], [wanted.size, wanted.size])
+          const { tiles, kept, written: addedTiles } = JSON.parse(out)
+          assert.deepEqual([tiles, kept + addedTiles], [images.size, images.size])
           assert.deepEqual(readdirSync(folder.dir), [target])
           if (target === 'out') {
-            assert.deepEqual(readdirSync(at('out')).sort(), ['.tilecouch.json', '8', 'metadata.json'])
+            assert.deepEqual(readdirSync(file('out')).sort(), ['.tilecouch.json', '8', 'metadata.json'])
           }
         }
       })])),
       'a backup': () => ({
-        args: ['backup', at('a.tcb'), '--db', backedUrl],
-        done: () => sizeOf(at('a.tcb.part')) / (BACKED * BACKED_SIZE),
+        args: ['backup', file('a.tcb'), '--db', backedUrl],
+        done: () => sizeOf(file('a.tcb.part')) / (BACKUP_TILES * BACKUP_TILE_SIZE),
         every: 1,
         points: [0.5],
-        killed: () => assert.ok(!existsSync(at('a.tcb'))),
+        killed: () => assert.ok(!existsSync(file('a.tcb'))),
         completed: async () => assert.deepEqual(readdirSync(folder.dir), ['a.tcb'])
       })
     }
 
-    /** Starts a command, and sends a signal when so much is done. @returns what came of it */
+    /** Starts a command, and sends a signal when a share is done. @returns the end of the command */
     async function interrupt ({ args, done, every = 1 }, point, signal) {
       const { child, ended } = startCommand(args)
       await until(async () => child.exitCode !== null || await done() > point,
@@ -119,7 +118,7 @@ for (const [kind, launch] of Object.entries(kinds)) {
           const command = describeCommand()
           for (const point of command.points) {
             const { code } = await interrupt(command, point, 'SIGKILL')
-            if (code === 0) return command.completed() // it was quicker
+            if (code === 0) return command.completed() // it was faster than the kill
             command.killed()
           }
           await command.completed(await finishCommand(command.args))
@@ -128,84 +127,84 @@ for (const [kind, launch] of Object.entries(kinds)) {
     }
 
     it('a restore that was killed is completed by two at once, and is visible to admins only before', async () => {
-      await backup(await Store.open(backedUrl), at('a.tcb'))
-      const to = `${server.url}/restored`
-      const args = ['restore', at('a.tcb'), '--yes', '--db', to]
-      const done = async () => ((await json(to)).doc_count ?? 0) / BACKED
+      await backup(await Store.open(backedUrl), file('a.tcb'))
+      const copyUrl = `${server.url}/restored`
+      const args = ['restore', file('a.tcb'), '--yes', '--db', copyUrl]
+      const done = async () => ((await json(copyUrl)).doc_count ?? 0) / BACKUP_TILES
       for (let round = 0; round < ROUNDS; round++) {
         await interrupt({ args, done }, (round + 0.5) / (ROUNDS + 1), 'SIGKILL')
-        assert.deepEqual((await json(`${to}/_security`)).members.roles, ['_admin'])
+        assert.deepEqual((await json(`${copyUrl}/_security`)).members.roles, ['_admin'])
       }
-      await backup(await Store.open(backedUrl), at('b.tcb'))
-      await assert.rejects(restore([at('b.tcb')], to), { code: 'RESTORE_NOT_EMPTY', message: /another restore/ })
+      await backup(await Store.open(backedUrl), file('b.tcb'))
+      await assert.rejects(restore([file('b.tcb')], copyUrl), { code: 'RESTORE_NOT_EMPTY', message: /another restore/ })
       await Promise.all([finishCommand(args), finishCommand(args)])
-      assert.deepEqual(await differences(backedUrl, to, { revpos: kind === 'CouchDB' }), [])
-      assert.deepEqual((await json(`${to}/_security`)).members, { names: [], roles: [] })
+      assert.deepEqual(await differences(backedUrl, copyUrl, { revpos: kind === 'CouchDB' }), [])
+      assert.deepEqual((await json(`${copyUrl}/_security`)).members, { names: [], roles: [] })
     })
 
     it('a backup that was told to end leaves no file', async () => {
       const command = commands['a backup']()
-      await interrupt({ ...command, done: () => existsSync(at('a.tcb.part')) ? 1 : 0 }, 0, 'SIGTERM')
+      await interrupt({ ...command, done: () => existsSync(file('a.tcb.part')) ? 1 : 0 }, 0, 'SIGTERM')
       assert.deepEqual(readdirSync(folder.dir), [])
     })
 
     it('an export that Ctrl-C stopped resumes', async () => {
       const target = 'out.mbtiles'
       const { code, out, err } = await interrupt(commands[`an export to ${target}`](), 1 / 3, 'SIGINT')
-      if (code === 0) return // it was quicker
+      if (code === 0) return // it was faster than the signal
       assert.equal(code, 130)
       assert.equal(JSON.parse(err).error, 'ABORTED')
       const stopped = JSON.parse(out)
-      assert.ok(stopped.tiles > 0 && stopped.tiles < wanted.size)
+      assert.ok(stopped.tiles > 0 && stopped.tiles < images.size)
       assert.ok(!isWhole(target))
       assert.ok(!readdirSync(folder.dir, { recursive: true }).some(name => `${name}`.includes('lock')))
-      const again = await exportLayer(store, 'osm', at(target))
-      assert.ok(again.kept >= stopped.written, `${again.kept} of ${stopped.written} are kept`)
-      await holdsAll(at(target))
+      const resumed = await exportLayer(store, 'osm', file(target))
+      assert.ok(resumed.kept >= stopped.written, `${resumed.kept} of ${stopped.written} are kept`)
+      await assertAll(file(target))
     })
 
     for (const target of TARGETS) {
       it(`an export stops on abort, reports its progress, and resumes: ${target}`, async () => {
-        const abort = new AbortController()
-        await assert.rejects(exportLayer(store, 'osm', at(target), {
-          signal: abort.signal,
-          onProgress ({ tiles }) { if (tiles === 100) abort.abort() }
+        const controller = new AbortController()
+        await assert.rejects(exportLayer(store, 'osm', file(target), {
+          signal: controller.signal,
+          onProgress ({ tiles }) { if (tiles === 100) controller.abort() }
         }), error => {
           assert.equal(error.code, 'ABORTED')
           assert.ok(error.summary.tiles >= 100)
           return true
         })
         assert.ok(!isWhole(target))
-        const { kept } = await exportLayer(store, 'osm', at(target))
+        const { kept } = await exportLayer(store, 'osm', file(target))
         assert.ok(kept >= 100, `${kept} are kept`)
-        await holdsAll(at(target))
+        await assertAll(file(target))
       })
     }
 
     it('an export of a history that was stopped is resumed', async () => {
-      const abort = new AbortController()
+      const controller = new AbortController()
       let ended = 0
-      await assert.rejects(exportHistory(store, 'osm', at('{time}.mbtiles'), {
-        signal: abort.signal,
+      await assert.rejects(exportHistory(store, 'osm', file('{time}.mbtiles'), {
+        signal: controller.signal,
         onTarget: () => { ended++ },
-        onProgress ({ tiles }) { if (ended === 2 && tiles === 1500) abort.abort() }
+        onProgress ({ tiles }) { if (ended === 2 && tiles === 1500) controller.abort() }
       }), error => {
         assert.equal(error.code, 'ABORTED')
         assert.deepEqual([error.summary.exports.length, error.summary.stopped.time], [1, T2])
         return true
       })
-      const { exports, skipped } = await exportHistory(store, 'osm', at('{time}.mbtiles'))
-      assert.deepEqual([skipped, exports.length], [[at('2021-01-01.mbtiles')], 1])
+      const { exports, skipped } = await exportHistory(store, 'osm', file('{time}.mbtiles'))
+      assert.deepEqual([skipped, exports.length], [[file('2021-01-01.mbtiles')], 1])
       assert.ok(exports[0].kept >= 1000)
-      for (const name of ['2021-01-01', '2022-01-01']) await holdsAll(at(`${name}.mbtiles`))
+      for (const name of ['2021-01-01', '2022-01-01']) await assertAll(file(`${name}.mbtiles`))
     })
 
     it('an archive that cannot be finished leaves no file', async () => {
       for (const target of TARGETS.slice(1)) {
-        await assert.rejects(exportLayer(store, 'osm', at(target), {
-          onProgress ({ tiles }) { if (tiles === wanted.size) rmSync(folder.dir, { recursive: true, force: true }) }
+        await assert.rejects(exportLayer(store, 'osm', file(target), {
+          onProgress ({ tiles }) { if (tiles === images.size) rmSync(folder.dir, { recursive: true, force: true }) }
         }), { code: 'TARGET_UNWRITABLE' })
-        assert.ok(!existsSync(at(target)))
+        assert.ok(!existsSync(file(target)))
       }
     })
 
@@ -214,64 +213,64 @@ for (const [kind, launch] of Object.entries(kinds)) {
       const answers = await Promise.all([startCommand(args).ended, startCommand(args).ended])
       assert.deepEqual(answers.map(({ code }) => code).sort(), [0, 1])
       assert.match(answers.find(({ code }) => code === 1)?.err ?? '', /TARGET_(UNWRITABLE|EXISTS)/)
-      await holdsAll(at('out.mbtiles'))
-      const backed = await Store.open(backedUrl)
-      const ended = await Promise.allSettled([backup(backed, at('a.tcb')), backup(backed, at('a.tcb'))])
-      assert.deepEqual(ended.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
-      const { reason } = /** @type {any} */ (ended.find(({ status }) => status === 'rejected'))
+      await assertAll(file('out.mbtiles'))
+      const backupStore = await Store.open(backedUrl)
+      const results = await Promise.allSettled([backup(backupStore, file('a.tcb')), backup(backupStore, file('a.tcb'))])
+      assert.deepEqual(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+      const { reason } = /** @type {any} */ (results.find(({ status }) => status === 'rejected'))
       assert.equal(reason.code, 'TARGET_UNWRITABLE')
       assert.deepEqual(readdirSync(folder.dir), ['a.tcb', 'out.mbtiles'])
     })
 
-    /** Kills the server once, and starts it again. */
+    /** An outage: kills the server once, and starts it again. */
     function outage () {
-      const own = {
+      const state = {
         over: /** @type {Promise<void> | undefined} */ (undefined),
-        begin: () => { own.over ??= server.kill().then(() => server.start()) }
+        begin: () => { state.over ??= server.kill().then(() => server.start()) }
       }
-      return own
+      return state
     }
 
     for (const [target, time] of [['out', undefined], ['out.mbtiles', T1]]) {
       it(`an export waits for a store that goes away and comes back, and writes every tile: ${target}`, async () => {
-        const away = outage()
-        const { tiles, missing } = await exportLayer(store, 'osm', at(target), {
-          time, onProgress (progress) { if (progress.tiles === 300) away.begin() }
+        const storeOutage = outage()
+        const { tiles, missing } = await exportLayer(store, 'osm', file(target), {
+          time, onProgress (progress) { if (progress.tiles === 300) storeOutage.begin() }
         })
-        await away.over
-        assert.deepEqual([tiles, missing], [wanted.size, 0])
-        await holdsAll(at(target))
+        await storeOutage.over
+        assert.deepEqual([tiles, missing], [images.size, 0])
+        await assertAll(file(target))
       })
     }
 
     it('a backup and a restore wait for a store that goes away and comes back', async () => {
-      const [backing, restoring] = [outage(), outage()]
-      const { moment } = await backup(await Store.open(backedUrl), at('a.tcb'),
-        { onProgress ({ documents }) { if (documents > 50) backing.begin() } })
+      const [backupOutage, restoreOutage] = [outage(), outage()]
+      const { moment } = await backup(await Store.open(backedUrl), file('a.tcb'),
+        { onProgress ({ documents }) { if (documents > 50) backupOutage.begin() } })
       assert.equal(moment, 'store')
-      await backing.over
-      const { differences: differing } = await restore([at('a.tcb')], `${server.url}/again`,
-        { rights: 'give', onProgress ({ step, done }) { if (step === 'writing' && done > 50) restoring.begin() } })
-      assert.ok(restoring.over)
-      await restoring.over
-      assert.equal(differing, 0)
+      await backupOutage.over
+      const { differences: count } = await restore([file('a.tcb')], `${server.url}/again`,
+        { rights: 'give', onProgress ({ step, done }) { if (step === 'writing' && done > 50) restoreOutage.begin() } })
+      assert.ok(restoreOutage.over)
+      await restoreOutage.over
+      assert.equal(count, 0)
     })
 
     describe('onto a full disk', () => {
       const disk = useSmallDisk(32)
       const large = tilesOf(LARGE)
-      let stored
+      let largeStore
       before(async () => {
-        stored = await Store.create(`${server.url}/large`)
-        await writeTiles(stored, large, T1)
+        largeStore = await Store.create(`${server.url}/large`)
+        await writeTiles(largeStore, large, T1)
       })
       const on = name => path.join(disk.dir, name)
       afterEach(() => {
         for (const name of disk.dir ? readdirSync(disk.dir) : []) rmSync(on(name), { recursive: true })
       })
 
-      async function leave (room) {
-        // SQLite's files are closed with their garbage, and their room is free only then
+      async function leaveRoom (room) {
+        // SQLite closes its files at garbage collection, and only then their space is free
         for (let round = 0; round < 3; round++) {
           collectGarbage()
           await new Promise(resolve => { setImmediate(resolve) })
@@ -279,14 +278,14 @@ for (const [kind, launch] of Object.entries(kinds)) {
         disk.fill(room)
       }
 
-      // room of what a target takes; in a long run before there is anything, in the middle, and just before the end
+      // space as a share of the target; a long run also tests an empty disk, and one that is full just before the end
       const rooms = { out: 0.85, 'out.mbtiles': 0.85, 'out.pmtiles': 1.005 }
       for (const target of TARGETS) {
         for (const room of process.env.TILECOUCH_LONG ? [0, 0.85, 1.005] : [rooms[target]]) {
           it(`an export leaves nothing that looks complete, and resumes when there is room: ${target}, with room for ` +
             `${Math.round(room * 100)} %`, async () => {
-            await leave(room * large.size * LARGE)
-            const failed = await exportLayer(stored, 'osm', on(target)).then(() => undefined, error => error)
+            await leaveRoom(room * large.size * LARGE)
+            const failed = await exportLayer(largeStore, 'osm', on(target)).then(() => undefined, error => error)
             if (failed) {
               assert.equal(failed.code, 'DISK_FULL', failed.stack)
               assert.match(failed.message, new RegExp(target))
@@ -297,23 +296,23 @@ for (const [kind, launch] of Object.entries(kinds)) {
               }
             } else assert.ok(room > 1)
             disk.free()
-            const { kept } = await exportLayer(stored, 'osm', on(target), { force: !failed })
+            const { kept } = await exportLayer(largeStore, 'osm', on(target), { force: !failed })
             if (room === 0.85 && target !== 'out.pmtiles') assert.ok(kept > 0, 'what was written before is kept')
-            await holdsAll(on(target), large)
+            await assertAll(on(target), large)
             assert.deepEqual(readdirSync(disk.dir), [target])
           })
         }
       }
 
       it('a backup leaves no file, and works when there is room', async () => {
-        const backed = await Store.open(backedUrl)
+        const backupStore = await Store.open(backedUrl)
         for (const room of [0, 0.5, 0.99]) {
-          await leave(room * BACKED * BACKED_SIZE)
-          await assert.rejects(backup(backed, on('a.tcb')), { code: 'DISK_FULL', message: /a\.tcb/ })
+          await leaveRoom(room * BACKUP_TILES * BACKUP_TILE_SIZE)
+          await assert.rejects(backup(backupStore, on('a.tcb')), { code: 'DISK_FULL', message: /a\.tcb/ })
           assert.deepEqual(readdirSync(disk.dir), ['hog'])
           disk.free()
         }
-        await backup(backed, on('a.tcb'))
+        await backup(backupStore, on('a.tcb'))
         assert.deepEqual(readdirSync(disk.dir), ['a.tcb'])
       })
     })

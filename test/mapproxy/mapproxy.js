@@ -1,4 +1,4 @@
-// A MapProxy of the test's own, configured by the manual, and the upstream it fetches from.
+// Runs a MapProxy for the test, configured as in the manual, and its upstream.
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { accessSync, constants, readFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { startServer } from '../support/server.js'
 const runFile = promisify(execFile)
 const manual = readFileSync(new URL('../../docs/mapproxy.md', import.meta.url), 'utf8')
 
-// mapproxy-util serve-develop watches its files from a second process, which would have to be found to be stopped
+// mapproxy-util serve-develop watches its files in a second process, which is hard to stop
 const SERVE = `
 import sys
 from wsgiref.simple_server import make_server
@@ -23,7 +23,7 @@ print(server.server_port, flush=True)
 server.serve_forever()
 `
 
-/** A python that has MapProxy: MAPPROXY_PYTHON, or the one that runs the mapproxy-util on the PATH. */
+/** A Python with MapProxy: MAPPROXY_PYTHON, or the one of mapproxy-util on the PATH. */
 export function findMapProxy (env = process.env) {
   if (env.MAPPROXY_PYTHON) return env.MAPPROXY_PYTHON
   for (const folder of (env.PATH ?? '').split(path.delimiter)) {
@@ -33,7 +33,7 @@ export function findMapProxy (env = process.env) {
       const [, python] = /^#! *(\/\S*python\S*)\s*$/m.exec(readFileSync(file, 'utf8').split('\n', 1)[0]) ?? []
       if (python) return python
     } catch {
-      // the next one
+      // try the next folder
     }
   }
 }
@@ -47,8 +47,8 @@ export async function startMapProxy (python, yaml) {
   const config = path.join(dir, 'mapproxy.yaml')
   await writeFile(config, yaml)
   const child = spawn(python, ['-c', SERVE, config], { cwd: dir, stdio: ['ignore', 'pipe', 'pipe'] })
-  let said = ''
-  child.stderr.on('data', data => { said += data })
+  let errors = ''
+  child.stderr.on('data', data => { errors += data })
   const ended = new Promise(resolve => { child.once('close', resolve) })
   const close = async () => {
     child.kill()
@@ -58,7 +58,7 @@ export async function startMapProxy (python, yaml) {
   const port = await new Promise((resolve, reject) => {
     child.stdout.once('data', data => resolve(+data))
     child.once('error', reject)
-    ended.then(code => reject(new Error(`MapProxy ended with ${code}: ${said}`)))
+    ended.then(code => reject(new Error(`MapProxy ended with ${code}: ${errors}`)))
   }).catch(async error => {
     await rm(dir, { recursive: true, force: true })
     throw error
@@ -73,22 +73,22 @@ export async function startMapProxy (python, yaml) {
   return {
     dir,
     get,
-    /** A tile over WMTS. */
+    /** Reads a tile over WMTS. */
     tile: (layer, z, x, y) => get(`/wmts/${layer}/xyz/${z}/${x}/${y}.png`),
-    said: () => said,
+    said: () => errors,
     util: args => runFile(python, ['-m', 'mapproxy.script.util', ...args], { cwd: dir }),
     close
   }
 }
 
-/** The code block of a language in the manual, without the indentation of the list it stands in. */
+/** The code block of a language in the manual, without the indentation of its list. */
 export function block (language) {
   const [, indent, text] = new RegExp(`^( *)\`\`\`${language}\\n([^]*?)\\n *\`\`\`$`, 'm').exec(manual) ??
     assert.fail(`no ${language} in docs/mapproxy.md`)
   return text.split('\n').map(line => line.slice(indent.length)).join('\n')
 }
 
-/** The configuration of the manual with other addresses; an address that is not there any more is an error. */
+/** The configuration of the manual with other addresses. It fails if the manual lacks one of the addresses. */
 export function configuration (replacements) {
   return Object.entries(replacements).reduce((yaml, [from, to]) => {
     assert.ok(yaml.includes(from), `docs/mapproxy.md has ${from}`)
@@ -96,10 +96,10 @@ export function configuration (replacements) {
   }, block('yaml'))
 }
 
-/** A tile of 256 x 256, as MapProxy wants them. */
+/** A tile of 256 x 256 pixels, as MapProxy needs. */
 export const fullTile = seed => noiseTile(seed, 256 * 256)
 
-/** What the upstream shows at a place. */
+/** The tile of the upstream at a place. */
 export const upstreamTile = (z, x, y, year = 0) => fullTile(year * 1e6 + z * 1e4 + x * 100 + y)
 
 export async function startUpstream () {

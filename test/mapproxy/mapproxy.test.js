@@ -1,5 +1,4 @@
-// A real MapProxy on the documents of a store, configured as docs/mapproxy.md says: the configuration is taken from
-// there.
+// A real MapProxy on the documents of a store, with the configuration of docs/mapproxy.md.
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import sharp from 'sharp'
@@ -24,7 +23,7 @@ onEachStore('MapProxy', backend => {
   const closing = []
   let url, store, upstream, writer, mapproxy
 
-  /** A MapProxy with the configuration of the manual; `changes` are replaced first. */
+  /** Starts a MapProxy with the configuration of the manual. `changes` are replaced first. */
   const mapProxy = async ({ changes = {}, writes = writer, db = new URL(url).pathname.slice(1) } = {}) => {
     const server = new URL('/', url)
     const reads = as(server.href).replace(/\/$/, '')
@@ -60,7 +59,7 @@ onEachStore('MapProxy', backend => {
 
   const put = doc => ({ method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(doc) })
 
-  /** URL of the server for a user who may write tiles and nothing more, where the server has users. */
+  /** The URL of the server for a user who may only write tiles, if the server has users. */
   async function addWriter () {
     const server = new URL('/', url).href
     if (!backend.supports.users) return server.replace(/\/$/, '')
@@ -79,14 +78,14 @@ onEachStore('MapProxy', backend => {
       location: response.headers.get('location'), body: Buffer.from(await response.arrayBuffer())
     }
   }
-  const same = (answer, bytes, message) => {
+  const assertTile = (answer, bytes, message) => {
     assert.deepEqual([answer.status, answer.type], [200, 'image/png'],
       `${answer.body.subarray(0, 200)} ${mapproxy.said()}`)
     assert.ok(answer.body.equals(bytes), message ?? 'byte for byte')
   }
   const pixels = image => sharp(image).removeAlpha().extractChannel(0).raw().toBuffer()
-  // MapProxy makes a palette of 256 colours of what it draws itself; noise of another seed differs by 85 on average
-  const alike = async (image, expected) => {
+  // MapProxy makes a palette of 256 colours of images that it draws; noise of another seed differs by 85 on average
+  const assertAlike = async (image, expected) => {
     const [a, b] = [await pixels(image), await pixels(expected)]
     assert.equal(a.length, b.length)
     const difference = a.reduce((sum, value, index) => sum + Math.abs(value - b[index]), 0) / a.length
@@ -103,11 +102,11 @@ onEachStore('MapProxy', backend => {
     ]))
 
     it('over WMTS and as XYZ, with the same rows, and as of a time, through the redirect', async () => {
-      same(await mapproxy.tile('land', 3, 1, 2), fullTile(2))
-      same(await mapproxy.get('/tiles/land/xyz/3/1/2.png'), fullTile(2))
-      same(await mapproxy.tile('land', 3, 6, 0), fullTile(3))
-      same(await mapproxy.tile('land-2021', 3, 1, 2), fullTile(1))
-      same(await mapproxy.tile('land-2021', 3, 6, 0), fullTile(3))
+      assertTile(await mapproxy.tile('land', 3, 1, 2), fullTile(2))
+      assertTile(await mapproxy.get('/tiles/land/xyz/3/1/2.png'), fullTile(2))
+      assertTile(await mapproxy.tile('land', 3, 6, 0), fullTile(3))
+      assertTile(await mapproxy.tile('land-2021', 3, 1, 2), fullTile(1))
+      assertTile(await mapproxy.tile('land-2021', 3, 6, 0), fullTile(3))
     })
 
     it('over WMS, at the same place', async () => {
@@ -117,9 +116,9 @@ onEachStore('MapProxy', backend => {
         `/service?service=WMS&version=1.1.1&request=GetMap&layers=${layer}&styles=&srs=EPSG:3857&format=image/png&` +
           `width=256&height=256&bbox=${[-world + side, world - 3 * side, -world + 2 * side, world - 2 * side]}`
       )
-      const [now, then] = [await map('land'), await map('land-2021')]
-      await alike(now.body, fullTile(2))
-      await alike(then.body, fullTile(1))
+      const [newest, earlier] = [await map('land'), await map('land-2021')]
+      await assertAlike(newest.body, fullTile(2))
+      await assertAlike(earlier.body, fullTile(1))
     })
 
     it('and shows missing and gone tiles as transparent, the latter by tile URL; the cache answers 500', async () => {
@@ -128,8 +127,8 @@ onEachStore('MapProxy', backend => {
         assert.equal(status, 200)
         assert.equal((await sharp(body).stats()).isOpaque, false)
       }
-      const through = await mapproxy.tile('land-2021', 3, 2, 2)
-      assert.equal((await sharp(through.body).stats()).isOpaque, false)
+      const gone = await mapproxy.tile('land-2021', 3, 2, 2)
+      assert.equal((await sharp(gone.body).stats()).isOpaque, false)
       assert.equal((await mapproxy.tile('land', 3, 2, 2)).status, 500,
         'should this have become better, docs/mapproxy.md may lose a limit')
       assert.match(mapproxy.said(), /KeyError: '_attachments'/)
@@ -137,8 +136,8 @@ onEachStore('MapProxy', backend => {
 
     it('and shows a later load at once', async () => {
       await store.write([version('land', 3, 6, 0, T2022, 5)])
-      same(await mapproxy.tile('land', 3, 6, 0), fullTile(5))
-      same(await mapproxy.tile('land-2021', 3, 6, 0), fullTile(3), 'and what was then stays')
+      assertTile(await mapproxy.tile('land', 3, 6, 0), fullTile(5))
+      assertTile(await mapproxy.tile('land-2021', 3, 6, 0), fullTile(3), 'and what was then stays')
     })
   })
 
@@ -146,7 +145,7 @@ onEachStore('MapProxy', backend => {
     const [z, x, y] = [4, 5, 2]
     let head
     before(async () => {
-      same(await mapproxy.tile('osm', z, x, y), upstreamTile(z, x, y))
+      assertTile(await mapproxy.tile('osm', z, x, y), upstreamTile(z, x, y))
       head = await json(`${url}/osm:${z}:${x}:${y}`)
     })
 
@@ -160,21 +159,21 @@ onEachStore('MapProxy', backend => {
     })
 
     it('once, and takes the whole metatile from the store afterwards', async () => {
-      const asked = [...upstream.asked]
-      assert.deepEqual(asked.toSorted(), ['4/4/2', '4/4/3', '4/5/2', '4/5/3'])
-      same(await mapproxy.tile('osm', z, x, y), upstreamTile(z, x, y))
-      same(await mapproxy.tile('osm', z, x - 1, y + 1), upstreamTile(z, x - 1, y + 1))
-      assert.deepEqual(upstream.asked, asked)
+      const requested = [...upstream.asked]
+      assert.deepEqual(requested.toSorted(), ['4/4/2', '4/4/3', '4/5/2', '4/5/3'])
+      assertTile(await mapproxy.tile('osm', z, x, y), upstreamTile(z, x, y))
+      assertTile(await mapproxy.tile('osm', z, x - 1, y + 1), upstreamTile(z, x - 1, y + 1))
+      assert.deepEqual(upstream.asked, requested)
     })
 
     it('by URL: attachment, head, as of a time, versions, times, TileJSON', async () => {
       const tile = upstreamTile(z, x, y)
       assert.ok(Buffer.from(await (await request(`${url}/osm:${z}:${x}:${y}/tile`)).arrayBuffer()).equals(tile))
-      same(await rewrite(`/osm/${z}/${x}/${y}.png`), tile)
-      same(await rewrite(`/tms/1.0.0/osm/${z}/${x}/${15 - y}.png`), tile)
+      assertTile(await rewrite(`/osm/${z}/${x}/${y}.png`), tile)
+      assertTile(await rewrite(`/tms/1.0.0/osm/${z}/${x}/${15 - y}.png`), tile)
       const redirect = await rewrite(`/osm@${head.time}/${z}/${x}/${y}.png`, { redirect: 'manual' })
       assert.deepEqual([redirect.status, redirect.location.includes(`/db/osm:${z}:${x}:${y}/tile`)], [302, true])
-      same(await rewrite(`/osm@${head.time}/${z}/${x}/${y}.png`), tile)
+      assertTile(await rewrite(`/osm@${head.time}/${z}/${x}/${y}.png`), tile)
       assert.equal((await rewrite(`/osm@2021/${z}/${x}/${y}.png`)).status, 404)
       const { versions } = JSON.parse((await rewrite(`/osm/${z}/${x}/${y}.json`)).body)
       assert.deepEqual(versions.map(({ time, bytes, current }) => [time, bytes, current]),
@@ -203,8 +202,8 @@ onEachStore('MapProxy', backend => {
         await store.write([version('osm', z, x, y, T2020, 7), version('osm', z, x, y, FUTURE, 8)])
       assert.deepEqual([backfilled, advanced], [1, 1])
       assert.deepEqual((await store.versions('osm', z, x, y)).map(({ time }) => time), [T2020, head.time, FUTURE])
-      same(await mapproxy.tile('osm', z, x, y), fullTile(8))
-      same(await rewrite(`/osm@${head.time}/${z}/${x}/${y}.png`), upstreamTile(z, x, y))
+      assertTile(await mapproxy.tile('osm', z, x, y), fullTile(8))
+      assertTile(await rewrite(`/osm@${head.time}/${z}/${x}/${y}.png`), upstreamTile(z, x, y))
     })
 
     it('and that a load of a MapProxy export stores as an edition', async () => {
@@ -214,32 +213,32 @@ onEachStore('MapProxy', backend => {
       const summary = await load(store, source, { layer: 'osm-kept', time: '2024-03-01' })
       await source.close()
       assert.deepEqual([summary.created, summary.failed], [4, 0])
-      await alike((await store.head('osm-kept', 4, 4, 3)).bytes, upstreamTile(4, 4, 3))
+      await assertAlike((await store.head('osm-kept', 4, 4, 3)).bytes, upstreamTile(4, 4, 3))
     })
   })
 
   describe('overwrites', () => {
     it('a head of tilecouch, whose version is lost, when a neighbour in the metatile is missing', async () => {
       await store.write([version('osm', 4, 8, 8, T2020, 10)])
-      same(await mapproxy.tile('osm', 4, 8, 8), fullTile(10))
+      assertTile(await mapproxy.tile('osm', 4, 8, 8), fullTile(10))
       await mapproxy.tile('osm', 4, 9, 9)
-      same(await mapproxy.tile('osm', 4, 8, 8), upstreamTile(4, 8, 8), 'MapProxy wrote the whole metatile')
+      assertTile(await mapproxy.tile('osm', 4, 8, 8), upstreamTile(4, 8, 8), 'MapProxy wrote the whole metatile')
       assert.equal((await store.versions('osm', 4, 8, 8)).length, 1)
       await assert.rejects(store.at('osm', 4, 8, 8, '2020'), { code: 'TILE_NOT_FOUND' })
 
       const { backfilled } = await store.write([version('osm', 4, 8, 8, T2020, 10)])
       assert.equal(backfilled, 1)
       assert.ok((await store.at('osm', 4, 8, 8, '2020')).bytes.equals(fullTile(10)))
-      same(await mapproxy.tile('osm', 4, 8, 8), upstreamTile(4, 8, 8), 'the head stays')
+      assertTile(await mapproxy.tile('osm', 4, 8, 8), upstreamTile(4, 8, 8), 'the head stays')
     })
 
     it('its own old heads, but answers 500 when it has to refresh a head of tilecouch', async () => {
       const refreshing = await mapProxy({ changes: { 'bulk_meta_tiles: true': 'refresh_before: {seconds: 0}' } })
       upstream.year = 1
-      same(await refreshing.tile('osm', 4, 9, 9), upstreamTile(4, 9, 9, 1))
+      assertTile(await refreshing.tile('osm', 4, 9, 9), upstreamTile(4, 9, 9, 1))
       const versions = await store.versions('osm', 4, 9, 9)
       assert.equal(versions.length, 1)
-      same(await rewrite('/osm/4/9/9.png'), upstreamTile(4, 9, 9, 1))
+      assertTile(await rewrite('/osm/4/9/9.png'), upstreamTile(4, 9, 9, 1))
 
       await store.write([version('osm', 4, 12, 12, T2020, 11)])
       assert.equal((await refreshing.tile('osm', 4, 12, 12)).status,
@@ -252,7 +251,7 @@ onEachStore('MapProxy', backend => {
   describe('does not report that the store refused a tile', () => {
     const refused = async options => {
       const running = await mapProxy(options)
-      same(await running.tile('osm', 5, 20, 7), upstreamTile(5, 20, 7))
+      assertTile(await running.tile('osm', 5, 20, 7), upstreamTile(5, 20, 7))
       assert.equal((await request(`${url}/osm:5:20:7`)).status, 404)
       assert.doesNotMatch(running.said(), /forbidden|unauthorized/)
     }
@@ -270,28 +269,28 @@ onEachStore('MapProxy', backend => {
 
   describe('and the store', () => {
     it('share a database that MapProxy created', async () => {
-      const fresh = await backend.database()
+      const freshUrl = await backend.database()
       const running =
-        await mapProxy({ writes: new URL('/', url).href.replace(/\/$/, ''), db: new URL(fresh).pathname.slice(1) })
-      same(await running.tile('osm', 3, 5, 1), upstreamTile(3, 5, 1))
-      const own = await Store.create(fresh)
-      assert.ok((await own.head('osm', 3, 5, 1)).bytes.equals(upstreamTile(3, 5, 1)))
-      await tilecouch('push', fresh)
-      same(await running.tile('osm', 3, 6, 6), upstreamTile(3, 6, 6), 'written through the validation')
-      assert.ok((await own.head('osm', 3, 6, 6)).bytes.equals(upstreamTile(3, 6, 6)))
-      await checkInvariants(fresh)
+        await mapProxy({ writes: new URL('/', url).href.replace(/\/$/, ''), db: new URL(freshUrl).pathname.slice(1) })
+      assertTile(await running.tile('osm', 3, 5, 1), upstreamTile(3, 5, 1))
+      const sharedStore = await Store.create(freshUrl)
+      assert.ok((await sharedStore.head('osm', 3, 5, 1)).bytes.equals(upstreamTile(3, 5, 1)))
+      await tilecouch('push', freshUrl)
+      assertTile(await running.tile('osm', 3, 6, 6), upstreamTile(3, 6, 6), 'written through the validation')
+      assert.ok((await sharedStore.head('osm', 3, 6, 6)).bytes.equals(upstreamTile(3, 6, 6)))
+      await checkInvariants(freshUrl)
     })
 
     it('give JPEGs the type of the configuration, even when it is PNG', async () => {
       upstream.jpeg = true
       for (const [format, extension] of [['image/jpeg', 'jpeg'], ['image/png', 'png']]) {
-        const fresh = await Store.create(await backend.database())
-        await publish(fresh)
+        const freshStore = await Store.create(await backend.database())
+        await publish(freshStore)
         const changes = { 'format: image/png           #': `format: ${format}           #` }
-        const running = await mapProxy({ changes, db: new URL(fresh.url).pathname.slice(1) })
+        const running = await mapProxy({ changes, db: new URL(freshStore.url).pathname.slice(1) })
         const { status, type } = await running.get(`/wmts/osm/xyz/3/1/1.${extension}`)
         assert.deepEqual([status, type], [200, format])
-        const head = await fresh.head('osm', 3, 1, 1)
+        const head = await freshStore.head('osm', 3, 1, 1)
         assert.equal(head.type, format)
         assert.equal((await sharp(head.bytes).metadata()).format, 'jpeg')
       }
@@ -299,10 +298,10 @@ onEachStore('MapProxy', backend => {
     })
 
     it('use the same tile numbers at the deepest zoom, and keep every invariant of the store', async () => {
-      const deep =
+      const deepProxy =
         await mapProxy({ changes: { 'base: GLOBAL_WEBMERCATOR': 'base: GLOBAL_WEBMERCATOR\n    num_levels: 31' } })
       const [z, x, y] = [30, 562345678, 345678901]
-      same(await deep.tile('osm', z, x, y), upstreamTile(z, x, y))
+      assertTile(await deepProxy.tile('osm', z, x, y), upstreamTile(z, x, y))
       assert.ok((await store.head('osm', z, x, y)).bytes.equals(upstreamTile(z, x, y)))
       const tiles = await checkInvariants(url)
       assert.ok(tiles.size > 10)

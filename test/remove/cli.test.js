@@ -1,4 +1,4 @@
-// tilecouch remove, as it is typed.
+// tilecouch remove on the command line.
 import assert from 'node:assert/strict'
 import { Store } from '../../loader/store/index.js'
 import { backends } from '../support/backends.js'
@@ -12,14 +12,14 @@ describe('tilecouch remove', () => {
   let url
   useStage(backends[0], stage => ({ url } = stage))
 
-  const unasked = (...argv) => runCommand(['remove', 'osm', ...argv, '--db', url])
-  const remove = (...argv) => unasked(...argv, '--yes')
+  const removeUnconfirmed = (...argv) => runCommand(['remove', 'osm', ...argv, '--db', url])
+  const remove = (...argv) => removeUnconfirmed(...argv, '--yes')
 
   it('refuses conflicting and invalid options', async () => {
-    const wrong = [[], ['--all', '--zoom', '1'], ['--edition', '2021', '--since', '2020'],
+    const badOptions = [[], ['--all', '--zoom', '1'], ['--edition', '2021', '--since', '2020'],
       ['--tiles', 'x', '--bbox', '0,0,1,1'], ['--since', '2022', '--until', '2021'],
       ['--edition', 'soon'], ['--all', '--compact', 'perhaps'], ['--tiles', '/nowhere'], ['--since', '2022', '--purge']]
-    for (const argv of wrong) {
+    for (const argv of badOptions) {
       const { code, err } = await remove(...argv)
       assert.equal(code, 1, argv.join(' '))
       assert.match(err, /\[(BAD_OPTION|BAD_TIME|SOURCE_NOT_FOUND|PURGE_UNSUPPORTED)\]/)
@@ -28,8 +28,8 @@ describe('tilecouch remove', () => {
   })
 
   it('reports what it will remove, and what it removed', async () => {
-    const dry = await remove('--edition', '2022', '--dry-run')
-    assert.match(dry.err,
+    const dryRun = await remove('--edition', '2022', '--dry-run')
+    assert.match(dryRun.err,
       /^Would remove from osm: 5 versions of 5 tiles, 1.\d kB; 4 tiles fall back to the version before$/m)
     assert.deepEqual(await historyOf(url), HISTORY)
     const done = await remove('--edition', '2022-01-01', '--json')
@@ -39,7 +39,7 @@ describe('tilecouch remove', () => {
     assert.match((await remove('--tiles', `${folder.dir}/wrong.txt`)).out, /^Removed 3 versions of 2 tiles/)
     assert.deepEqual(await historyOf(url),
       without(HISTORY, (tile, year) => year === '2022' || ['1/2', '1/3'].includes(tile)))
-    // 6, and the three that a head fell back to when 2022 went: their documents in the past have stayed
+    // 6 versions, and the 3 past documents that heads fell back to when 2022 was removed
     assert.match((await remove('--all')).out, /^Removed 9 versions of 4 tiles.*\n {2}with 2 edition documents\n/)
     assert.match((await remove('--all')).err, /LAYER_NOT_FOUND/)
   }).timeout(20000)
@@ -60,9 +60,9 @@ describe('tilecouch remove', () => {
       }
     }
     assert.deepEqual(await historyOf(url), HISTORY)
-    const done = await runAtTerminal(['remove', 'osm', '--edition', '2022', '--db', url], 'osm')
-    assert.equal(done.code, 0, done.err)
-    assert.match(done.out, /^Removed 5 versions of 5 tiles/)
+    const confirmed = await runAtTerminal(['remove', 'osm', '--edition', '2022', '--db', url], 'osm')
+    assert.equal(confirmed.code, 0, confirmed.err)
+    assert.match(confirmed.out, /^Removed 5 versions of 5 tiles/)
   })
 
   it('asks before it removes a layer that has settings but no tiles, but not if there is nothing at all', async () => {
@@ -78,14 +78,14 @@ describe('tilecouch remove', () => {
 
   it('requires --yes without a terminal', async () => {
     for (const kind of [...KINDS, ['--all', '--purge'], ['--all', '--json']]) {
-      const { code, out, err } = await unasked(...kind)
+      const { code, out, err } = await removeUnconfirmed(...kind)
       assert.deepEqual([code, out], [1, ''], kind.join(' '))
       assert.match(err, /NOT_CONFIRMED/)
       assert.match(err, /--dry-run.*--yes|add --yes/)
     }
     const piped = await runAtTerminal(['remove', 'osm', '--tiles', '-', '--db', url], '4/1/2')
     assert.match(piped.err, /NOT_CONFIRMED/, 'standard input is for the list')
-    const dry = await unasked('--all', '--dry-run')
+    const dry = await removeUnconfirmed('--all', '--dry-run')
     assert.deepEqual([dry.code, /^Would remove from osm: 14 versions of 7 tiles/.test(dry.err)], [0, true], dry.err)
     assert.deepEqual(await historyOf(url), HISTORY)
   })

@@ -1,5 +1,5 @@
-// What goes and what stays, on a small layer with a past of every kind, and who hears of it. Loads and other removals
-// may come in between: no version is lost that was not to go, and every invariant holds.
+// What a removal deletes and keeps, on a small layer with every kind of past, and its effect on readers. During loads
+// and other removals, no other version is lost, and every invariant holds.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import PouchDB from 'pouchdb-node'
@@ -14,17 +14,17 @@ import { as, json, onEachStore, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { HISTORY, STEP, T, Z, docsOf, historyOf, interruptedStore, useStage, without } from '../support/removals.js'
 
-const remains = without(without(HISTORY, (tile, year) => year === '2022'), tile => tile === '1/1')
-const nothing = { changed: 0, refused: 0, named: [], purged: 0, unpurged: 0 }
+const remaining = without(without(HISTORY, (tile, year) => year === '2022'), tile => tile === '1/1')
+const noCounts = { changed: 0, refused: 0, named: [], purged: 0, unpurged: 0 }
 const LATER = '2021-06-01T00:00:00Z'
 const ID = `osm:${Z}:1:4`
 const newest = { layer: 'osm', z: Z, x: 1, y: 4, time: T(2023), bytes: png(40) }
 
 const isWrite = ({ path }) => path === '_bulk_docs'
-/** The second step of a load. */
-const overwritesHead = asked => docsOf(asked).some(({ _id, _rev, _deleted }) => _id === ID && _rev && !_deleted)
-/** The n-th request that writes documents. */
-const nth = number => asked => isWrite(asked) && number-- === 0
+/** Whether a request is the second step of a load. */
+const overwritesHead = options => docsOf(options).some(({ _id, _rev, _deleted }) => _id === ID && _rev && !_deleted)
+/** A predicate for the n-th request that writes documents. */
+const nth = number => options => isWrite(options) && number-- === 0
 
 onEachStore('removing', backend => {
   const folder = useFolder()
@@ -33,13 +33,13 @@ onEachStore('removing', backend => {
 
   const sizeOf = (...seeds) => seeds.reduce((sum, seed) => sum + (seed === null ? 0 : png(seed).length), 0)
   const editions = async () => (await store.editions('osm')).map(({ title }) => title)
-  const put = async doc => { for (const { error } of await store.couch.bulk([doc])) assert.equal(error, undefined) }
-  const drop = async id => put({ _id: id, _rev: (await store.couch.get(id))._rev, _deleted: true })
+  const write = async doc => { for (const { error } of await store.couch.bulk([doc])) assert.equal(error, undefined) }
+  const deleteDoc = async id => write({ _id: id, _rev: (await store.couch.get(id))._rev, _deleted: true })
 
   it('whole tiles are removed, with their past', async () => {
     const only = [{ z: Z, x: 1, y: 1 }, { z: Z, x: 1, y: 4 }, { z: Z, x: 9, y: 9 }]
     assert.deepEqual(await removeTiles(store, 'osm', { only }),
-      { ...nothing, tiles: 2, versions: 4, bytes: sizeOf(1, 4, 14, 24), heads: 2, fallen: 0, editions: 0 })
+      { ...noCounts, tiles: 2, versions: 4, bytes: sizeOf(1, 4, 14, 24), heads: 2, fallen: 0, editions: 0 })
     assert.deepEqual(await historyOf(url), without(HISTORY, tile => ['1/1', '1/4'].includes(tile)))
     assert.deepEqual(await editions(), ['2020', '2021', '2022'], 'editions are of the whole layer')
   })
@@ -59,15 +59,15 @@ onEachStore('removing', backend => {
       options => removeTiles(store, 'osm', { since: '2021', ...options }),
       options => removeLayer(store, 'osm', options)]) {
       const { update_seq: seq } = await store.info()
-      const would = await remove({ dryRun: true })
+      const planned = await remove({ dryRun: true })
       assert.equal((await store.info()).update_seq, seq)
-      assert.deepEqual(await remove({}), would)
+      assert.deepEqual(await remove({}), planned)
     }
   })
 
   it('heads fall back when the newest edition is removed, also to a gone version', async () => {
     assert.deepEqual(await removeEdition(store, 'osm', T(2022)),
-      { ...nothing, tiles: 5, versions: 5, bytes: sizeOf(23, 24, 26, 27), heads: 1, fallen: 4, editions: 1 })
+      { ...noCounts, tiles: 5, versions: 5, bytes: sizeOf(23, 24, 26, 27), heads: 1, fallen: 4, editions: 1 })
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2022'))
     assert.deepEqual(await editions(), ['2020', '2021'])
     assert.equal((await store.couch.get(`osm:${Z}:2:1`)).gone, true)
@@ -85,8 +85,8 @@ onEachStore('removing', backend => {
     await removeTiles(store, 'osm', { since: '2021' })
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year !== '2020'))
     const { _id, _rev, _attachments, ...head } = await store.couch.get(`osm:${Z}:1:2`)
-    const { _id: id, _rev: rev, _attachments: image, ...was } = past
-    assert.deepEqual(head, { ...was, current: true }, 'every field')
+    const { _id: id, _rev: rev, _attachments: image, ...expected } = past
+    assert.deepEqual(head, { ...expected, current: true }, 'every field')
     assert.equal(_attachments.tile.digest, image.tile.digest)
     assert.deepEqual(await editions(), ['2020'], 'the editions of the time went, too')
   })
@@ -110,17 +110,17 @@ onEachStore('removing', backend => {
   })
 
   it('a tile whose head was deleted gets the newest version as its head, or is removed', async () => {
-    for (const tile of ['1:4', '2:1']) await drop(`osm:${Z}:${tile}`)
+    for (const tile of ['1:4', '2:1']) await deleteDoc(`osm:${Z}:${tile}`)
     await removeEdition(store, 'osm', T(2021))
     const left = without(HISTORY, (tile, year) => year === '2021' || (['1/4', '2/1'].includes(tile) && year === '2022'))
     assert.deepEqual(await historyOf(url), left)
-    await drop(`osm:${Z}:1:3`)
+    await deleteDoc(`osm:${Z}:1:3`)
     await removeTiles(store, 'osm', { only: [{ z: Z, x: 1, y: 3 }] })
     assert.deepEqual(await historyOf(url), without(left, tile => tile === '1/3'))
   })
 
   it('a whole layer is removed, its document last', async () => {
-    await drop(`osm:${Z}:1:4`)
+    await deleteDoc(`osm:${Z}:1:4`)
     await store.write([{ layer: 'osmosis', z: Z, x: 1, y: 1, time: T(2020), bytes: png(1) }])
     const tally = await removeLayer(store, 'osm')
     assert.deepEqual([tally.tiles, tally.heads, tally.versions, tally.editions, tally.left], [6, 6, 13, 3, 0])
@@ -132,20 +132,20 @@ onEachStore('removing', backend => {
   })
 
   it('in batches of two tiles removes the same', async () => {
-    const seen = []
+    const progress = []
     await removeEdition(store, 'osm', T(2022),
-      { limits: { batch: 2 }, onProgress: ({ tiles }) => seen.push(tiles) })
-    assert.deepEqual([seen.length > 2, seen.at(-1)], [true, 5])
+      { limits: { batch: 2 }, onProgress: ({ tiles }) => progress.push(tiles) })
+    assert.deepEqual([progress.length > 2, progress.at(-1)], [true, 5])
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2022'))
   })
 
   it('stops between two batches on a signal, and is finished by the next run', async () => {
-    const stop = new AbortController()
+    const controller = new AbortController()
     const options = { limits: { batch: 2 } }
     await assert.rejects(removeEdition(store, 'osm', T(2022),
-      { ...options, signal: stop.signal, onProgress: () => stop.abort() }), { code: 'ABORTED' })
-    const left = await historyOf(url)
-    assert.notDeepEqual(left, HISTORY)
+      { ...options, signal: controller.signal, onProgress: () => controller.abort() }), { code: 'ABORTED' })
+    const remainingHistory = await historyOf(url)
+    assert.notDeepEqual(remainingHistory, HISTORY)
     assert.deepEqual(await editions(), ['2020', '2021', '2022'], 'the edition is not gone before its last version is')
     await removeEdition(store, 'osm', T(2022), options)
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2022'))
@@ -177,11 +177,11 @@ onEachStore('removing', backend => {
         await offline.areas.add({ name: 'all', layer: 'osm', bbox: [-180, -85, 180, 85], zooms: '4', history: true })
       await area.download()
       const [{ db }] = offline.databases('osm')
-      const shown = async y => (await db.get(`osm:4:1:${y}`).catch(() => undefined))?.time
-      assert.deepEqual([await shown(1), await shown(4)], [T(2020), T(2022)])
+      const timeOnDevice = async y => (await db.get(`osm:4:1:${y}`).catch(() => undefined))?.time
+      assert.deepEqual([await timeOnDevice(1), await timeOnDevice(4)], [T(2020), T(2022)])
       await removeBoth()
       await area.refresh()
-      assert.deepEqual([await shown(1), await shown(4)], [undefined, T(2021)])
+      assert.deepEqual([await timeOnDevice(1), await timeOnDevice(4)], [undefined, T(2021)])
     } finally {
       await offline.close()
       await front.close()
@@ -192,12 +192,12 @@ onEachStore('removing', backend => {
     const gateway = await startGateway({ db: url, port: 0, logLevel: 'silent' })
     try {
       const get = async tile => (await fetch(`${gateway.url}/osm/4/${tile}.png`))
-      const [, before] = [await get('1/1'), await get('1/4')].map(answer => answer.headers.get('etag'))
+      const [, etagBefore] = [await get('1/1'), await get('1/4')].map(answer => answer.headers.get('etag'))
       assert.equal((await get('1/1')).status, 200)
       await removeBoth()
       await until(async () => (await get('1/1')).status === 404, { timeout: 1000 })
       const { headers } = await get('1/4')
-      assert.notEqual(headers.get('etag'), before)
+      assert.notEqual(headers.get('etag'), etagBefore)
       assert.equal(headers.get('etag'), `"${(await store.couch.get('osm:4:1:4'))._attachments.tile.digest.slice(4)}"`)
       assert.equal((await get('1/11')).status, 404)
     } finally {
@@ -206,19 +206,19 @@ onEachStore('removing', backend => {
   }).timeout(30000)
 
   it('reaches a mirror in its next run, and heads fall back there too', async () => {
-    const to = await backend.database()
-    await request(to, { method: 'PUT' })
-    const mirror = () => replication(url, to).run()
+    const mirrorUrl = await backend.database()
+    await request(mirrorUrl, { method: 'PUT' })
+    const mirror = () => replication(url, mirrorUrl).run()
     await mirror()
-    assert.deepEqual(await historyOf(to), HISTORY)
+    assert.deepEqual(await historyOf(mirrorUrl), HISTORY)
     await removeBoth()
     await mirror()
-    assert.deepEqual(await historyOf(to), remains)
+    assert.deepEqual(await historyOf(mirrorUrl), remaining)
     if (backend.name === 'embedded') return
-    // what was purged before the mirror heard of it is there for ever
+    // a version that was purged before the mirror read its deletion stays in the mirror
     await removeTiles(store, 'osm', { only: [{ z: 4, x: 1, y: 2 }], purge: true, limits: { heard: 0 } })
     await mirror()
-    assert.deepEqual(await historyOf(to), remains)
+    assert.deepEqual(await historyOf(mirrorUrl), remaining)
     assert.equal((await request(`${url}/osm:4:1:2`)).status, 404)
   }).timeout(60000)
 
@@ -233,16 +233,16 @@ onEachStore('removing', backend => {
   }
 
   describe('while a load is between its two steps', () => {
-    const loadAround = async (others, done = 'advanced') => {
-      const { store: loading, moment } = await interruptedStore(url, overwritesHead, others)
+    const loadAround = async (duringLoad, done = 'advanced') => {
+      const { store: loading, moment } = await interruptedStore(url, overwritesHead, duringLoad)
       const summary = await loading.write([newest])
       assert.deepEqual([moment.come, summary[done], summary.failed], [true, 1, 0])
     }
 
     it('and the head falls back: the removed version does not return, and the load stays', async () => {
       await loadAround(() => removeEdition(store, 'osm', T(2022)))
-      const left = without(HISTORY, (tile, year) => year === '2022')
-      assert.deepEqual(await historyOf(url), { ...left, '1/4': { ...left['1/4'], 2023: 40 } })
+      const remainingHistory = without(HISTORY, (tile, year) => year === '2022')
+      assert.deepEqual(await historyOf(url), { ...remainingHistory, '1/4': { ...remainingHistory['1/4'], 2023: 40 } })
     })
 
     it('and the tile is removed: only the load stays', async () => {
@@ -253,7 +253,7 @@ onEachStore('removing', backend => {
 
   const columns = Object.keys(HISTORY).map(tile => tile.split('/').map(Number))
   const loadsOf = (time, seed) => columns.map(([x, y]) => ({ layer: 'osm', z: Z, x, y, time, bytes: png(seed) }))
-  const others = {
+  const otherWork = {
     'a load of a newer time': { run: () => store.write(loadsOf(T(2023), 41)), adds: { 2023: 41 } },
     'a load of an older time': { run: () => store.write(loadsOf(LATER, 42)), adds: { '2021-06': 42 } },
     'another removal': { run: () => removeEdition(store, 'osm', T(2021)), removes: '2021' }
@@ -262,13 +262,13 @@ onEachStore('removing', backend => {
     'the newest edition': [own => removeEdition(own, 'osm', T(2022)), (tile, year) => year === '2022'],
     'whole tiles': [own => removeTiles(own, 'osm', { only: columns.map(([x, y]) => ({ z: Z, x, y })) }), () => true]
   }
-  for (const [what, [remove, isRemoved]] of Object.entries(removals)) {
-    for (const [who, { run, adds = {}, removes }] of Object.entries(others)) {
-      it(`${who} before any write of removing ${what} loses no other version`, async () => {
-        for (let number = 0, come = true; come; number += STEP) {
+  for (const [removal, [remove, isRemoved]] of Object.entries(removals)) {
+    for (const [other, { run, adds = {}, removes }] of Object.entries(otherWork)) {
+      it(`${other} before any write of removing ${removal} loses no other version`, async () => {
+        for (let number = 0, hasCome = true; hasCome; number += STEP) {
           const { store: removing, moment } = await interruptedStore(url, nth(number), run)
           await remove(removing)
-          come = moment.come
+          hasCome = moment.come
           const between = await historyOf(url)
           const stays = without(HISTORY, (tile, year) => isRemoved(tile, year) || year === removes)
           for (const [tile, years] of Object.entries(stays)) {
@@ -276,16 +276,16 @@ onEachStore('removing', backend => {
               assert.equal(between[tile]?.[year], seed, `${tile} of ${year}, before write ${number}`)
             }
           }
-          if (come && what === 'the newest edition') for (const tile of Object.keys(HISTORY)) {
+          if (hasCome && removal === 'the newest edition') for (const tile of Object.keys(HISTORY)) {
             for (const year of Object.keys(adds)) {
               assert.equal(between[tile]?.[year], adds[year], `${tile} of ${year}, before write ${number}`)
             }
           }
           await remove(store)
           if (removes) await run()
-          const left = await historyOf(url)
-          for (const tile of Object.keys(left)) {
-            for (const year of Object.keys(left[tile])) {
+          const history = await historyOf(url)
+          for (const tile of Object.keys(history)) {
+            for (const year of Object.keys(history[tile])) {
               assert.ok(!isRemoved(tile, year) && (year in (stays[tile] ?? {}) || year in adds),
                 `${tile} of ${year} is gone, before write ${number}`)
             }

@@ -1,4 +1,4 @@
-// tilecouch check --only conflicts, as it is typed.
+// tilecouch check --only conflicts on the command line.
 import assert from 'node:assert/strict'
 import { compose } from '../../loader/couchapp/compose.js'
 import { push } from '../../loader/couchapp/push.js'
@@ -11,7 +11,7 @@ const run = (...argv) => runCommand(argv)
 describe('tilecouch check --only conflicts', () => {
   /** @type {import('./masters.js').Masters} */
   let masters
-  useMasters(backends.slice(0, 1), own => { masters = own })
+  useMasters(backends.slice(0, 1), opened => { masters = opened })
   beforeEach(async () => {
     await masters.load(0, T(1), 1)
     await masters.load(0, T(3), 3, { stored: S(2) })
@@ -23,15 +23,15 @@ describe('tilecouch check --only conflicts', () => {
 
   it('prints the planned resolutions, then those made with --fix, then that none are left', async () => {
     const db = ['--db', masters.urls[0]]
-    const told = [
+    const expected = [
       '3 documents with conflicts: 3 losing revisions deleted',
       '  1 version copied to the past',
       '  1 version moved to an earlier second, since another image has the same time',
       '  1 document of layers, editions or the store merged', ''
     ].join('\n')
     assert.equal((await run('check', '--only', 'conflicts', ...db)).out,
-      told.replaceAll(/deleted|copied|moved|merged/g, 'would be $&'))
-    assert.deepEqual(await run('check', '--only', 'conflicts', '--fix', ...db), { code: 0, out: told, err: '' })
+      expected.replaceAll(/deleted|copied|moved|merged/g, 'would be $&'))
+    assert.deepEqual(await run('check', '--only', 'conflicts', '--fix', ...db), { code: 0, out: expected, err: '' })
     assert.deepEqual(await run('check', '--only', 'conflicts', '--fix', ...db),
       { code: 0, out: 'No conflicts.\n', err: '' })
     const { out } = await run('check', '--only', 'conflicts', '--fix', '--json', '--db', masters.urls[1])

@@ -1,7 +1,6 @@
-// Masters that are loaded apart, hear of one another document by document in any order, and are put right at any
-// moment, by a run that may be killed. Whatever happened: in the end all of them hold the same, there is one leaf of
-// everything, and every version that any of them ever stored is there. Tried in memory, where thousands of such
-// histories take seconds.
+// Masters that are loaded separately, replicate documents one by one in any order, and are resolved at any moment, by a
+// run that may be killed. In the end all hold the same documents with one leaf each, and every version that any of them
+// ever stored. The tests run in memory, where thousands of such histories take seconds.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { fromSeconds, isTileId, parseTileId, toSeconds } from '../../core/index.js'
@@ -17,14 +16,14 @@ const FIRST = toSeconds('2024-01-01T00:00:00Z')
 const MASTERS = 3
 
 const master = fc.nat(MASTERS - 1)
-// few tiles, few images, and times that lie side by side: what has to move finds its place taken
+// Few tiles, few images, and adjacent times: a version that has to move finds its place taken.
 const load = fc.record(
   { does: fc.constant('load'), at: master, x: fc.constantFrom(0,
     0, 0, 1), second: fc.nat(3), image: fc.option(fc.nat(3), { freq: 8 }), stored: fc.nat(2) }
 )
 const hand = fc.record({ does: fc.constant('hand'), from: master, at: master, which: fc.option(fc.nat(1023)) })
 const remove = fc.record({ does: fc.constant('remove'), at: master, which: fc.nat(20) })
-// a run may be killed, and somebody may write while it runs
+// A run may be killed, and another writer may write during the run.
 const mend = fc.record(
   { does: fc.constant('mend'), at: master, lives: fc.option(fc.nat(6)), meanwhile: fc.option(
     fc.record({ writes: fc.nat(2), step: fc.oneof(load, hand) })
@@ -37,12 +36,15 @@ const digestIn = doc => doc._attachments?.tile.digest ?? ''
 const keyOf = doc => `${doc.x} ${doc.contested ?? doc.time} ${digestIn(doc)}`
 
 class World {
-  masters = Array.from({ length: MASTERS }, (_, at) => new MemoryCouch(`m${at}`))
-  /** What every master has told that it stored. */
+  masters = Array.from({ length: MASTERS }, (_, index) => new MemoryCouch(`m${index}`))
+  /** Versions that a master has reported as stored. */
   stored = new Set()
-  /** What somebody deleted: a load that found it elsewhere before it heard of that did not store it again. */
+  /**
+   * Versions that were deleted. A load that found such a version on another master, before the deletion arrived, did
+   * not store it again.
+   */
   removed = new Set()
-  /** Whether a head was deleted: an older leaf, which nothing is in conflict with, may then be what is shown. */
+  /** Whether a head was deleted. An older leaf without conflicts may then be shown. */
   beheaded = false
 
   async play (step) {
@@ -50,7 +52,7 @@ class World {
     if (step.does === 'load') return this.#load(couch, step)
     if (step.does === 'hand') {
       const from = this.masters[step.from]
-      return couch.take(from, from.ids.filter((id, at) => step.which === null || step.which >> at % 10 & 1))
+      return couch.take(from, from.ids.filter((id, index) => step.which === null || step.which >> index % 10 & 1))
     }
     if (step.does === 'remove') return this.#remove(couch, step.which)
     couch.lives = step.lives ?? Infinity
@@ -62,10 +64,10 @@ class World {
     couch.meanwhile = undefined
   }
 
-  /** What somebody deletes is gone, or not: another master may have it still. */
-  async #remove (couch, which) {
-    const there = couch.ids.filter(id => couch.living(id).length)
-    const [leaf] = there.length ? couch.living(there[which % there.length]) : []
+  /** Deletes a leaf. Another master may still have it. */
+  async #remove (couch, number) {
+    const livingIds = couch.ids.filter(id => couch.living(id).length)
+    const [leaf] = livingIds.length ? couch.living(livingIds[number % livingIds.length]) : []
     if (!leaf) return
     this.removed.add(keyOf(leaf.doc))
     this.beheaded ||= leaf.doc.current
@@ -77,7 +79,7 @@ class World {
       image === null ? { gone: true } : { bytes: png(image) }
     ) }
     const { lives } = couch
-    couch.lives = Infinity // it is the other that is killed
+    couch.lives = Infinity // only a resolve run is killed, not the load
     const summary = await new Store(couch).write([version], { stored: fromSeconds(FIRST + 1000 + stored) })
     couch.lives = lives
     if (summary.created + summary.advanced + summary.backfilled) {
@@ -99,11 +101,11 @@ class World {
   }
 
   check () {
-    const [first, ...others] =
+    const [first, ...otherMasters] =
       this.masters.map(couch => couch.ids.map(id => [id, couch.leavesAt(id).map(({ rev }) => rev)]))
-    for (const other of others) assert.deepEqual(other, first)
+    for (const other of otherMasters) assert.deepEqual(other, first)
     const [couch] = this.masters
-    const there = new Set()
+    const kept = new Set()
     const heads = new Map()
     const docs = couch.ids.filter(isTileId).flatMap(id => couch.living(id).map(({ doc }) => doc))
     for (const doc of docs) if (doc.current) heads.set(doc.x, doc)
@@ -111,14 +113,14 @@ class World {
       const digest = digestIn(doc)
       const { time } = parseTileId(doc._id)
       assert.equal(doc.time, time ?? doc.time)
-      there.add(keyOf(doc))
+      kept.add(keyOf(doc))
       const head = heads.get(doc.x)
       if (this.beheaded) continue
       assert.ok(head, `${doc._id} has a head`)
       assert.ok(doc.time <= head.time, `${doc._id} is not newer than its head`)
       if (doc.time === head.time) assert.equal(digest, digestIn(head), `${doc._id} is a copy of its head`)
     }
-    for (const version of this.stored) assert.ok(there.has(version) || this.removed.has(version), `${version} is there`)
+    for (const version of this.stored) assert.ok(kept.has(version) || this.removed.has(version), `${version} is there`)
   }
 }
 

@@ -1,4 +1,4 @@
-// Stores that are loaded apart and hear of one another: both on one kind of store, or one on each.
+// Stores that are loaded separately and then replicate: both on one kind of store, or one on each kind.
 import assert from 'node:assert/strict'
 import { Replication } from '../../core/mirror/index.js'
 import { Store, publish } from '../../loader/index.js'
@@ -13,7 +13,7 @@ import { png } from '../support/tiles.js'
 export const T = day => `2024-01-0${day}T00:00:00Z`
 export const S = hour => `2024-06-01T0${hour}:00:00Z`
 
-/** What writing and resolving need: the validation, and the view of conflicts. */
+/** The design documents that writing and resolving need: the validation, and the view of conflicts. */
 const DESIGNS = ['_design/tiles', '_design/versions']
 
 const [embedded, couchDb] = backends
@@ -50,7 +50,7 @@ export class Masters {
   /** @param {Backend[]} mixture @param {number} [count] @param {string[]} [designs] */
   static async open (mixture, count = 2, designs = DESIGNS) {
     const urls = []
-    for (let at = 0; at < count; at++) urls.push(await mixture[at % mixture.length].database())
+    for (let index = 0; index < count; index++) urls.push(await mixture[index % mixture.length].database())
     const stores = await Promise.all(urls.map(url => Store.create(url, { public: false })))
     const docs = (await designFunctions()).filter(({ _id }) => designs.includes(_id))
     for (const store of stores) await publish(store, { docs })
@@ -61,32 +61,32 @@ export class Masters {
     await Promise.all(this.stores.map(store => store.destroy()))
   }
 
-  /** One version of the tile 3/1/2. image: null for none */
+  /** Loads one version of the tile 3/1/2. image: null for a gone version */
   async load (at, time, image, { stored = S(1), ...fields } = {}) {
     const version =
       { layer: 'osm', z: 3, x: 1, y: 2, time, ...(image === null ? { gone: true } : { bytes: png(image) }), ...fields }
     return this.stores[at].write([version], { stored })
   }
 
-  /** Deletes a document of one of them. @param {number} at @param {string} id */
+  /** Deletes a document of one store. @param {number} at @param {string} id */
   async remove (at, id) {
     const { couch } = this.stores[at]
     const { _rev: rev } = await couch.get(id)
     return couch.request({ method: 'DELETE', path: id, qs: { rev } })
   }
 
-  /** Takes what one has over to another. */
+  /** Replicates one store to another. */
   async hand (from, to) {
     const { refused } =
       await new Replication({ source: peerOf(this.stores[from].couch), target: peerOf(this.stores[to].couch) }).run()
     assert.equal(refused, 0)
   }
 
-  /** Everybody hears of everything. */
+  /** Replicates every store to every other one. */
   async meet () {
-    const all = this.stores.map((store, at) => at)
-    for (let round = 1; round < all.length; round++) for (const from of all) {
-      for (const to of all) if (from !== to) await this.hand(from, to)
+    const indexes = this.stores.map((store, index) => index)
+    for (let round = 1; round < indexes.length; round++) for (const from of indexes) {
+      for (const to of indexes) if (from !== to) await this.hand(from, to)
     }
   }
 
@@ -95,7 +95,7 @@ export class Masters {
   }
 
   /**
-   * Puts each of them right by itself; then they are the same, before and after they hear of it.
+   * Resolves each store separately. Then all are the same, before and after replication.
    * @param {boolean} [settled]
    */
   async settle (settled = true) {
@@ -111,7 +111,7 @@ export class Masters {
   }
 
   /**
-   * The versions of a tile at the first master: when, which image, and the time it was loaded for if that is another.
+   * The versions of a tile at the first master: time, image, and the time of its load if that differs.
    * @param {string} [place] z:x:y
    */
   async history (place = '3:1:2') {
@@ -125,7 +125,7 @@ export class Masters {
     })
   }
 
-  /** Writes leaves as they are into one of them. */
+  /** Writes leaves unchanged into one store. */
   async graft (at, docs) {
     const refused = await peerOf(this.stores[at].couch).write(docs)
     assert.deepEqual(refused, [])

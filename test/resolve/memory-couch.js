@@ -1,6 +1,6 @@
-// A database in memory that answers as CouchDB does, as far as loading and resolving ask: revision trees, attachments,
-// the store's own validation, the view of conflicts. Thousands of histories can be tried on it, documents can be handed
-// on one by one in any order, and it dies when it is told to.
+// A database in memory that answers as CouchDB does, as far as loads and resolving need: revision trees, attachments,
+// the validation function, the view of conflicts. Tests run thousands of histories on it, replicate single documents in
+// any order, and stop it after a number of writes.
 import { hash } from 'node:crypto'
 import { TilecouchError, compareIds } from '../../core/index.js'
 import { Couch } from '../../loader/store/couch.js'
@@ -18,23 +18,23 @@ const generation = rev => Number.parseInt(rev, 10)
 export class MemoryCouch extends Couch {
   /** @type {Map<string, Map<string, Node>>} */
   docs_ = new Map()
-  /** Writes until it dies. */
+  /** The number of writes until it dies. */
   lives = Infinity
   /** @type {(id: string) => boolean} */
   refuses = () => false
   /**
-   * Whether what is written has to be valid: a store that was filled before its validation function came was not asked.
+   * Whether documents are validated. A store may contain documents from before its validation function.
    */
   validates = true
   /** Documents that are not replicated. @type {Map<string, any>} */
   local = new Map()
   /**
-   * What somebody else does after so many requests to write.
+   * A task of another writer, which runs after this number of requests to write.
    * @type {{writes: number, run: () => Promise<void>} | undefined}
    */
   meanwhile
 
-  /** @param {string} name also of its own way to make revisions */
+  /** @param {string} name also makes its revisions differ from those of other databases */
   constructor (name) {
     super(`http://memory/${name}`, { retries: 0 })
     this.name = name
@@ -42,39 +42,39 @@ export class MemoryCouch extends Couch {
 
   /** @returns {Promise<any>} */
   async request ({ method = 'GET', path, qs = {}, body, parse }) {
-    const question = typeof body === 'string' || Buffer.isBuffer(body)
+    const request = typeof body === 'string' || Buffer.isBuffer(body)
       ? JSON.parse(body.toString()) : structuredClone(body)
     if (path === '') return { doc_del_count: 1 }
     if (path === '_bulk_docs') {
-      await this.#others()
-      return this.#write(question)
+      await this.#runMeanwhile()
+      return this.#write(request)
     }
     if (path === '_bulk_get') {
-      const answer = { results: question.docs.map(({ id, rev }) => ({ id, docs: this.#open(id, rev, qs) })) }
+      const answer = { results: request.docs.map(({ id, rev }) => ({ id, docs: this.#readRevisions(id, rev, qs) })) }
       return parse ? parse(Buffer.from(JSON.stringify(answer))) : answer
     }
-    if (path === '_all_docs/queries') return { results: question.queries.map(query => this.#all(query)) }
-    if (path === '_all_docs') return this.#all(qs)
+    if (path === '_all_docs/queries') return { results: request.queries.map(query => this.#rows(query)) }
+    if (path === '_all_docs') return this.#rows(qs)
     if (path === '_design/versions/_view/conflicts/queries') {
-      return { results: question.queries.map(query => this.#conflicts(query)) }
+      return { results: request.queries.map(query => this.#conflicts(query)) }
     }
     if (path.startsWith('_local/')) {
-      return method === 'PUT' ? this.#note(path, question) : this.local.get(path) ?? missing()
+      return method === 'PUT' ? this.#writeLocal(path, request) : this.local.get(path) ?? throwMissing()
     }
-    if (method === 'GET') return this.#one(decodeURIComponent(path), qs)
+    if (method === 'GET') return this.#document(decodeURIComponent(path), qs)
     throw new Error(`${method} ${path} is not known here`)
   }
 
-  #note (path, doc) {
+  #writeLocal (path, doc) {
     if (this.lives-- <= 0) throw new TilecouchError('ABORTED')
     this.local.set(path, JSON.parse(JSON.stringify(doc)))
     return { ok: true }
   }
 
-  #one (id, { rev, attachments, revs }) {
+  #document (id, { rev, attachments, revs }) {
     const node = rev ? this.docs_.get(id)?.get(rev) : this.living(id)[0]
-    if (!node) return missing()
-    const doc = shown(node.doc, attachments)
+    if (!node) return throwMissing()
+    const doc = shownDoc(node.doc, attachments)
     for (const attachment of Object.values(doc._attachments ?? {})) {
       if (attachment.data) attachment.data = Buffer.from(attachment.data, 'base64').toString('base64')
     }
@@ -83,20 +83,20 @@ export class MemoryCouch extends Couch {
       ...(
         revs &&
           { _revisions: {
-            start: generation(node.rev), ids: this.#line(id, node).map(one => one.slice(one.indexOf('-') + 1))
+            start: generation(node.rev), ids: this.#ancestry(id, node).map(one => one.slice(one.indexOf('-') + 1))
           } }
       )
     }
   }
 
-  /** A revision and those before it. */
-  #line (id, node) {
+  /** A revision and its ancestors. */
+  #ancestry (id, node) {
     const line = []
-    for (let at = node; at; at = this.docs_.get(id)?.get(at.parent)) line.push(at.rev)
+    for (let ancestor = node; ancestor; ancestor = this.docs_.get(id)?.get(ancestor.parent)) line.push(ancestor.rev)
     return line
   }
 
-  async #others () {
+  async #runMeanwhile () {
     if (!this.meanwhile || this.meanwhile.writes-- > 0) return
     const { run } = this.meanwhile
     this.meanwhile = undefined
@@ -119,27 +119,27 @@ export class MemoryCouch extends Couch {
     return [...this.docs_.keys()].sort(compareIds)
   }
 
-  /** Takes over what another one has of some documents, as replication does. */
+  /** Copies documents of another database, as replication does. */
   take (other, ids) {
     for (const id of ids) {
-      const own = this.docs_.get(id) ?? new Map()
-      for (const [rev, node] of other.docs_.get(id) ?? []) if (!own.has(rev)) own.set(rev, node)
-      if (own.size) this.docs_.set(id, own)
+      const revisions = this.docs_.get(id) ?? new Map()
+      for (const [rev, node] of other.docs_.get(id) ?? []) if (!revisions.has(rev)) revisions.set(rev, node)
+      if (revisions.size) this.docs_.set(id, revisions)
     }
   }
 
-  #open (id, rev, { latest, attachments }) {
-    const all = this.docs_.get(id)
-    const under = leaf => {
-      for (let at = leaf; at; at = all?.get(at.parent)) if (at.rev === rev) return true
+  #readRevisions (id, rev, { latest, attachments }) {
+    const revisions = this.docs_.get(id)
+    const isUnder = leaf => {
+      for (let node = leaf; node; node = revisions?.get(node.parent)) if (node.rev === rev) return true
       return false
     }
-    const wanted = this.leavesAt(id).filter(leaf => !rev || (latest ? under(leaf) : leaf.rev === rev))
-    if (!wanted.length) return [{ error: { id, rev, error: 'not_found', reason: 'missing' } }]
-    return wanted.map(({ doc }) => ({ ok: shown(doc, attachments) }))
+    const leaves = this.leavesAt(id).filter(leaf => !rev || (latest ? isUnder(leaf) : leaf.rev === rev))
+    if (!leaves.length) return [{ error: { id, rev, error: 'not_found', reason: 'missing' } }]
+    return leaves.map(({ doc }) => ({ ok: shownDoc(doc, attachments) }))
   }
 
-  #all ({ keys, startkey = '', endkey = '~', descending, limit = Infinity, include_docs: docs, conflicts }) {
+  #rows ({ keys, startkey = '', endkey = '~', descending, limit = Infinity, include_docs: docs, conflicts }) {
     const [from, to] = descending ? [endkey, startkey] : [startkey, endkey]
     const ids = keys ?? this.ids.filter(id => id >= from && id <= to)
     if (descending) ids.reverse()
@@ -152,8 +152,8 @@ export class MemoryCouch extends Couch {
   }
 
   #winner (id, conflicts) {
-    const [{ doc }, ...others] = this.living(id)
-    return { ...shown(doc), ...(conflicts && others.length && { _conflicts: others.map(({ rev }) => rev) }) }
+    const [{ doc }, ...losers] = this.living(id)
+    return { ...shownDoc(doc), ...(conflicts && losers.length && { _conflicts: losers.map(({ rev }) => rev) }) }
   }
 
   #conflicts ({ limit, startkey_docid: after = '', startkey, endkey }) {
@@ -166,24 +166,24 @@ export class MemoryCouch extends Couch {
       )
       .filter(({ key }) => !endkey || key[0] === endkey[0])
       .sort((a, b) => compareIds(canonical(a.key), canonical(b.key)) || compareIds(a.id, b.id))
-    const at = after
+    const start = after
       ? rows.findIndex(({ id, key }) => compareIds(canonical(key), canonical(startkey)) > 0 ||
         (canonical(key) === canonical(startkey) && id >= after)) : 0
-    return { rows: at < 0 ? [] : rows.slice(at, at + limit) }
+    return { rows: start < 0 ? [] : rows.slice(start, start + limit) }
   }
 
   #write ({ docs, new_edits: newEdits = true }) {
     const answers = docs.map(doc => {
       if (this.lives-- <= 0) throw new TilecouchError('ABORTED')
-      return newEdits ? this.#edit(doc) : this.#keep(doc)
+      return newEdits ? this.#update(doc) : this.#replicate(doc)
     })
     return newEdits ? answers : answers.filter(Boolean)
   }
 
-  #edit ({ _rev: given, ...doc }) {
+  #update ({ _rev: givenRev, ...doc }) {
     const leaves = this.leavesAt(doc._id)
-    const parent = given ? leaves.find(({ rev }) => rev === given) : leaves[0]
-    if (given ? !parent : parent && !parent.doc._deleted) {
+    const parent = givenRev ? leaves.find(({ rev }) => rev === givenRev) : leaves[0]
+    if (givenRev ? !parent : parent && !parent.doc._deleted) {
       return { id: doc._id, error: 'conflict', reason: 'Document update conflict.' }
     }
     const rev =
@@ -191,11 +191,11 @@ export class MemoryCouch extends Couch {
     return this.#add(doc, rev, parent) ?? { id: doc._id, ok: true, rev }
   }
 
-  #keep ({ _rev: rev, _revisions: { start, ids }, ...doc }) {
+  #replicate ({ _rev: rev, _revisions: { start, ids }, ...doc }) {
     const parent = ids.length > 1 ? `${start - 1}-${ids[1]}` : null
-    const known = this.docs_.get(doc._id)
-    if (known?.has(rev)) return undefined
-    return this.#add(doc, rev, parent && known?.get(parent))
+    const revisions = this.docs_.get(doc._id)
+    if (revisions?.has(rev)) return undefined
+    return this.#add(doc, rev, parent && revisions?.get(parent))
   }
 
   #add (doc, rev, parent) {
@@ -219,12 +219,12 @@ export class MemoryCouch extends Couch {
   }
 }
 
-function shown ({ _attachments: attachments, ...doc }, bytes = false) {
+function shownDoc ({ _attachments: attachments, ...doc }, bytes = false) {
   if (!attachments) return { ...doc }
   return { ...doc, _attachments: Object.fromEntries(Object.entries(attachments)
-    .map(([name, { data, ...about }]) => [name, bytes ? { ...about, data } : { ...about, stub: true }])) }
+    .map(([name, { data, ...fields }]) => [name, bytes ? { ...fields, data } : { ...fields, stub: true }])) }
 }
 
-function missing () {
+function throwMissing () {
   throw new TilecouchError('COUCHDB_ERROR', { status: 404, reason: 'missing' })
 }

@@ -1,5 +1,5 @@
-// Documents that masters wrote apart, and what becomes of them: tiles, layers, editions, styles, the mark of a store,
-// and what is not ours.
+// Conflicts of documents that masters wrote separately, and how they are resolved: tiles, layers, editions, styles, the
+// store document, and foreign documents.
 import assert from 'node:assert/strict'
 import { planMerge } from '../../loader/check/merge.js'
 import { load, removeEdition } from '../../loader/index.js'
@@ -9,8 +9,8 @@ import { png } from '../support/tiles.js'
 import { Masters, S, T, onEachMixture } from './masters.js'
 
 /**
- * What three masters load of a tile (the number of the master, a time, an image, and fields of it), and the history
- * that they make.
+ * The loads of a tile by three masters (number of the master, time, image, and other fields), and the resulting
+ * history.
  * @type {Record<string, [any[][], string[]]>}
  */
 const cases = {
@@ -99,7 +99,7 @@ onEachMixture('conflicts', mixture => {
   }
 
   it('are counted', () => {
-    // two kinds of stores make different revisions of a style that both were given
+    // two kinds of stores make different revisions of a style that both received
     const more = mixture[0] === mixture[1] ? 0 : 1
     assert.deepEqual(summary, {
       conflicts: 15 + more, ended: 17 + more, past: 3, contested: 5, promoted: 0, merged: 4 + more,
@@ -108,13 +108,13 @@ onEachMixture('conflicts', mixture => {
   })
 
   it('leave all fields to a version that becomes a past one, and those of the later of two equal ones', async () => {
-    const [{ x }, { x: equal }] = ['the newest head stays, and the other becomes a past version',
+    const [{ x }, { x: equalX }] = ['the newest head stays, and the other becomes a past version',
       'one version stays when time and image are equal'].map(placeOf)
     for (const store of masters.stores) {
       const past = await store.at('osm', 4, x, 2, T(4))
       assert.deepEqual([past.expires, past.origin, past.stored], [S(9), { url: 'http://a' }, S(1)])
       assert.ok(past.bytes.equals(png(3)))
-      assert.equal((await store.head('osm', 4, equal, 2)).stored, S(2))
+      assert.equal((await store.head('osm', 4, equalX, 2)).stored, S(2))
     }
   })
 
@@ -137,10 +137,10 @@ onEachMixture('conflicts', mixture => {
   })
 
   it('leave one revision of a style, which is the same in all stores', async () => {
-    const named =
+    const names =
       await Promise.all(masters.stores.map(async store => (await store.styles('osm')).map(doc => doc.style.name)))
-    assert.equal(named[0][0], 'same')
-    for (const other of named.slice(1)) assert.deepEqual(other, named[0])
+    assert.equal(names[0][0], 'same')
+    for (const other of names.slice(1)) assert.deepEqual(other, names[0])
   })
 
   it('remove an edition that one store removed and another loaded again', async () => {
@@ -159,47 +159,47 @@ onEachMixture('conflicts', mixture => {
   })
 
   it('of a past version that is newer than all heads make it the head', async () => {
-    const own = await Masters.open(mixture, 3)
-    for (const day of [1, 6, 7]) await own.load(0, T(day), day)
-    await own.remove(0, 'osm:3:1:2')
-    for (const day of [2, 3]) await own.load(1, T(day), day)
-    await own.hand(0, 1)
-    await own.load(2, T(4), 4)
-    await own.meet()
-    // a copy of the head stays in its past, as after a load that was killed: readers and loads know that
-    const { promoted } = await own.settle(false)
+    const trio = await Masters.open(mixture, 3)
+    for (const day of [1, 6, 7]) await trio.load(0, T(day), day)
+    await trio.remove(0, 'osm:3:1:2')
+    for (const day of [2, 3]) await trio.load(1, T(day), day)
+    await trio.hand(0, 1)
+    await trio.load(2, T(4), 4)
+    await trio.meet()
+    // A copy of the head stays in the past, as after a killed load. Readers and loads ignore it.
+    const { promoted } = await trio.settle(false)
     assert.equal(promoted, 1)
-    assert.deepEqual((await own.history())[0], '01-06T00:00:00 6')
-    assert.deepEqual((await own.stores[0].versions('osm', 3, 1, 2)).map(({ time }) => time), [1, 2, 3, 4, 6].map(T))
-    assert.equal((await own.load(2, T(8), 8)).advanced, 1, 'loads go on')
-    await own.close()
+    assert.deepEqual((await trio.history())[0], '01-06T00:00:00 6')
+    assert.deepEqual((await trio.stores[0].versions('osm', 3, 1, 2)).map(({ time }) => time), [1, 2, 3, 4, 6].map(T))
+    assert.equal((await trio.load(2, T(8), 8)).advanced, 1, 'loads go on')
+    await trio.close()
   }).timeout(60000)
 
   it('of design documents and foreign documents are left, and foreign ones are named', async () => {
     const foreign =
       { _id: 'osm:3:1:2', type: 'tile', layer: 'osm', z: 3, x: 1, y: 2, current: true, time: T(1), gone: true }
-    const own = await Masters.open(mixture, 2, ['_design/versions']) // nothing keeps others out
-    await own.load(0, T(2), 2)
-    await own.graft(1, [
+    const stores = await Masters.open(mixture, 2, ['_design/versions']) // without validation function
+    await stores.load(0, T(2), 2)
+    await stores.graft(1, [
       { _id: 'notes', _rev: '1-a', text: 'one' }, { _id: 'notes', _rev: '1-b', text: 'two' },
       { ...foreign, _rev: '1-c', x: 7 }, { ...foreign, _rev: '1-d' },
       { _id: '_design/own', _rev: '1-a', views: {} }, { _id: '_design/own', _rev: '1-b', views: {}, a: 1 }
     ])
-    const written = async () => (await json(`${own.urls[1]}/_changes?style=all_docs`))
+    const changesOf = async () => (await json(`${stores.urls[1]}/_changes?style=all_docs`))
       .results.map(({ id, changes }) => `${id} ${JSON.stringify(changes)}`).sort()
-    const before = await written()
-    const { left, named, ended, refused } = await own.resolve(1)
+    const before = await changesOf()
+    const { left, named, ended, refused } = await stores.resolve(1)
     assert.deepEqual([left, ended, refused], [2, 0, 0])
     assert.deepEqual(named.map(({ id, reason }) => `${id}: ${reason}`).sort(),
       ['notes: it is no document of a tile store', 'osm:3:1:2: it is no valid tile: fields-disagree, x 7'])
-    assert.deepEqual(await written(), before)
-    await own.close()
+    assert.deepEqual(await changesOf(), before)
+    await stores.close()
   })
 })
 
 describe('merging several leaves of a document', () => {
   const orders = list => list.length < 2 ? [list]
-    : list.flatMap((item, at) => orders([...list.slice(0, at), ...list.slice(at + 1)]).map(rest => [item, ...rest]))
+    : list.flatMap((item, at) => orders([...list.slice(0, at), ...list.slice(at + 1)]).map(tail => [item, ...tail]))
 
   it('gives the same result in any order of the leaves', () => {
     const layer = { _id: 'layer:osm', type: 'layer', layer: 'osm' }

@@ -1,4 +1,4 @@
-// How it runs: page by page, twice at once, killed, for ever, and without the right to.
+// How resolving runs: page by page, twice at once, killed, live, and without the right to write.
 import assert from 'node:assert/strict'
 import { Store, load, removeEdition } from '../../loader/index.js'
 import { resolve } from '../../loader/check/conflicts.js'
@@ -14,7 +14,7 @@ import { startCommand } from '../support/command.js'
 
 const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 2)
 
-/** The same square loaded apart: other times, and for one time other images. */
+/** The same square on two masters: at different times, and with different images at one time. */
 const loads = side => [0, 1].flatMap(at => [
   { at, versions: square({ layer: 'osm', time: T(1 + at), side, seed: (x, y) => 100 * at + x + y }) },
   { at, versions: square({ layer: 'osm', time: T(5), side, seed: (x, y) => x % 2 ? x + y : 500 + 100 * at + y }) }
@@ -28,12 +28,12 @@ async function fill (masters, side) {
 onEachMixture('resolving', mixture => {
   /** @type {Masters} */
   let masters
-  useMasters(mixture, own => { masters = own })
+  useMasters(mixture, opened => { masters = opened })
 
   it('does what its dry run counted, also in small pages and batches', async () => {
     await fill(masters, 4)
     const { named, ...planned } = await masters.resolve(0, { dryRun: true })
-    const { named: none, ...done } = await masters.resolve(0, { limits: { page: 3, tiles: 2, batch: 1, bytes: 1 } })
+    const { named: noNames, ...done } = await masters.resolve(0, { limits: { page: 3, tiles: 2, batch: 1, bytes: 1 } })
     assert.deepEqual(done, planned)
     assert.deepEqual([done.contested, done.past], [8, 8])
     await masters.settle()
@@ -57,7 +57,7 @@ onEachMixture('resolving', mixture => {
       const { child } =
         startCommand(['check', '--only', 'conflicts', '--fix', '--db', masters.urls[0], '--json'])
       const before = (await json(`${masters.urls[0]}`)).doc_count
-      // past copies have begun to come, or it was quicker
+      // the first copies were written, or the run has ended
       await until(async () => child.exitCode !== null || (await json(masters.urls[0])).doc_count > before,
         { timeout: 30000, every: 2, what: 'the first copies' })
       await end(child, 'SIGKILL')
@@ -75,27 +75,27 @@ onEachMixture('resolving', mixture => {
     await fill(masters, 3)
     const [store] = masters.stores
     const { pages } = store.couch
-    const walked = async options => {
+    const resolveOnce = async options => {
       let isWhole = false
-      store.couch.pages = (...given) => { isWhole = true; return pages.apply(store.couch, given) }
+      store.couch.pages = (...parameters) => { isWhole = true; return pages.apply(store.couch, parameters) }
       const { past, settled } = await resolve(store, options)
       return { isWhole, past, settled }
     }
-    assert.equal((await walked({ dryRun: true })).isWhole, true)
-    assert.equal((await walked({ layers: ['osm'] })).isWhole, true)
-    assert.equal((await walked()).isWhole, true, 'the run before looked at one layer')
-    assert.deepEqual(await walked(), { isWhole: false, past: 0, settled: 0 })
-    // single writes, apart, of another time
+    assert.equal((await resolveOnce({ dryRun: true })).isWhole, true)
+    assert.equal((await resolveOnce({ layers: ['osm'] })).isWhole, true)
+    assert.equal((await resolveOnce()).isWhole, true, 'the run before looked at one layer')
+    assert.deepEqual(await resolveOnce(), { isWhole: false, past: 0, settled: 0 })
+    // single writes of another time, on separate masters
     await masters.load(0, T(6), 6)
     await masters.load(1, T(7), 7)
     await masters.meet()
-    const { isWhole, past } = await walked()
+    const { isWhole, past } = await resolveOnce()
     assert.deepEqual([isWhole, past > 0], [false, true])
     await masters.settle()
-    // a removal may concern any tile
+    // a removal may affect any tile
     await removeEdition(store, 'osm', T(6))
-    assert.equal((await walked()).isWhole, true)
-    assert.equal((await walked()).isWhole, false)
+    assert.equal((await resolveOnce()).isWhole, true)
+    assert.equal((await resolveOnce()).isWhole, false)
   }).timeout(60000)
 
   it('settles a tile when the block of an earlier manifest arrives', async () => {
@@ -104,23 +104,23 @@ onEachMixture('resolving', mixture => {
     await masters.load(1, T(1), 1)
     await load(masters.stores[1], memorySource({ '3/1/2': 1 }, { diff: true }), { layer: 'osm', time: T(6) })
     const { rows } = await json(`${masters.urls[1]}/_all_docs?include_docs=true&attachments=true`)
-    const some = prefix => rows.map(({ doc }) => doc).filter(({ _id }) => _id.startsWith(prefix))
+    const docsWith = prefix => rows.map(({ doc }) => doc).filter(({ _id }) => _id.startsWith(prefix))
     const expected = ['01-04T00:00:00 past 4', '01-01T00:00:00 past 1'].sort()
     for (const [prefix, versions] of /** @type {[string, string[]][]} */ ([
       ['manifest:', [...expected.slice(0, 1), '01-04T00:00:00 4']], ['block:', [...expected, '01-06T00:00:00 1']]
     ])) {
-      assert.equal(some(prefix).length, 1)
-      await masters.graft(0, some(prefix))
+      assert.equal(docsWith(prefix).length, 1)
+      await masters.graft(0, docsWith(prefix))
       await masters.resolve(0)
       assert.deepEqual((await masters.history()).sort(), versions.sort(), prefix)
     }
   })
 
   it('resolves new conflicts in a live run', async () => {
-    const stop = new AbortController()
+    const controller = new AbortController()
     const states = []
     const running = masters.resolve(0,
-      { live: true, signal: stop.signal, limits: { gather: 20 }, onState: ({ state }) => states.push(state) })
+      { live: true, signal: controller.signal, limits: { gather: 20 }, onState: ({ state }) => states.push(state) })
     await until(() => states.length, { what: 'the first look' })
     for (const day of [1, 2]) {
       await masters.load(0, T(day * 2), day)
@@ -129,7 +129,7 @@ onEachMixture('resolving', mixture => {
       await until(async () => !(await json(`${masters.urls[0]}/osm:3:1:2?conflicts=true`))._conflicts,
         { timeout: 30000, what: 'the conflict to go' })
     }
-    stop.abort()
+    controller.abort()
     const { past } = await running
     assert.ok(past >= 2)
     await masters.meet()

@@ -1,5 +1,5 @@
-// A layer that is pruned again and again: the next run looks only at what may have changed, and leaves what a run that
-// looks at everything would leave.
+// Repeated pruning of a layer. The next run reads only tiles that may have changed, and leaves the same versions as a
+// run that reads all tiles.
 import assert from 'node:assert/strict'
 import { random } from '../../bench/tiles.js'
 import { addSeconds } from '../../core/index.js'
@@ -38,8 +38,8 @@ onEachStore(`repeated pruning of a layer (seed ${SEED})`, backend => {
   const pruned =
     (layer, policy, settings = {}) => prune(store, layer, { policy, now: () => now, compact: 'never', ...settings })
 
-  /** Prunes, and counts the tiles that were looked at. */
-  async function looked (layer, policy, settings = {}) {
+  /** Prunes, and counts the versions that were read. */
+  async function pruneAndCount (layer, policy, settings = {}) {
     let versions = 0
     const summary = await pruned(layer, policy, { ...settings, onProgress: done => { versions = done.looked } })
     return { versions, summary }
@@ -53,28 +53,28 @@ onEachStore(`repeated pruning of a layer (seed ${SEED})`, backend => {
 
   it('leaves exactly the versions that kept moments need, even after killed runs', async () => {
     const next = random(SEED)
-    const any = list => list[Math.floor(next() * list.length)]
+    const pick = list => list[Math.floor(next() * list.length)]
     for (let life = 0; life < LIVES; life++) {
       const layer = await newLayer()
-      let [time, at] = [FIRST, FIRST]
+      let [time, clockTime] = [FIRST, FIRST]
       for (let step = 0; step < 14; step++) {
         for (let loads = Math.floor(next() * 3); loads > 0; loads--) {
           time = addSeconds(time, 43200 * (1 + Math.floor(next() * 6)))
-          const when = next() < 0.2 ? addSeconds(time, -86400 * Math.floor(next() * 20)) : next() < 0.1
+          const loadTime = next() < 0.2 ? addSeconds(time, -86400 * Math.floor(next() * 20)) : next() < 0.1
             ? addSeconds(time, 40 * 86400) : time
           const images = Array.from({ length: TILES },
             () => next() < 0.5 ? undefined : next() < 0.2 ? null : 1 + Math.floor(next() * 4))
-          if (next() < 0.5) await store.putEdition(layer, when, { title: 'one', finished: when })
-          await write(layer, when, images)
+          if (next() < 0.5) await store.putEdition(layer, loadTime, { title: 'one', finished: loadTime })
+          await write(layer, loadTime, images)
           for (const [y, image] of images.entries()) if (image && next() < 0.1) {
-            await store.write([{ layer, z: 5, x: 10, y, time: when, bytes: png(image) }], { stored: when })
+            await store.write([{ layer, z: 5, x: 10, y, time: loadTime, bytes: png(image) }], { stored: loadTime })
           }
         }
-        at = addSeconds(time, next() < 0.1 ? -86400 : 3600) // a clock that was put back
-        const clock = { now: () => at, compact: /** @type {const} */ ('never'), limits: { batch: 2, page: 2 } }
-        const policy = any(policies)
+        clockTime = addSeconds(time, next() < 0.1 ? -86400 : 3600) // sometimes a clock that was put back
+        const clock = { now: () => clockTime, compact: /** @type {const} */ ('never'), limits: { batch: 2, page: 2 } }
+        const policy = pick(policies)
         const before = await content(layer)
-        const expected = prunedOf(before, policy, { now: at })
+        const expected = prunedOf(before, policy, { now: clockTime })
         if (next() < 0.2) {
           const { store: dying, life: left } = await dyingStore(url, Math.floor(next() * 8))
           await prune(dying, layer, { policy, ...clock }).catch(error => assert.equal(left.isDead, true, error.stack))
@@ -92,13 +92,13 @@ onEachStore(`repeated pruning of a layer (seed ${SEED})`, backend => {
     const layer = await newLayer()
     for (let day = 1; day < 8; day++) await write(layer, `2024-03-0${day}T00:00:00Z`, [day, day, 1])
     const policy = { daily: 3 }
-    assert.equal((await looked(layer, policy)).versions, 15)
-    const again = await looked(layer, policy)
-    assert.deepEqual([again.versions, again.summary.versions], [0, 0])
-    const idle = await looked(layer, policy)
-    assert.deepEqual([idle.versions, idle.summary.moments.kept, idle.summary.moments.total],
-      [0, again.summary.moments.kept, again.summary.moments.total])
-    assert.equal((await looked(layer, { daily: 3, yearly: 1 })).versions, 0, 'nothing is kept no longer')
+    assert.equal((await pruneAndCount(layer, policy)).versions, 15)
+    const second = await pruneAndCount(layer, policy)
+    assert.deepEqual([second.versions, second.summary.versions], [0, 0])
+    const third = await pruneAndCount(layer, policy)
+    assert.deepEqual([third.versions, third.summary.moments.kept, third.summary.moments.total],
+      [0, second.summary.moments.kept, second.summary.moments.total])
+    assert.equal((await pruneAndCount(layer, { daily: 3, yearly: 1 })).versions, 0, 'nothing is kept no longer')
   })
 
   it('reads tiles that were written, and tiles that dropped moments showed', async () => {
@@ -108,25 +108,25 @@ onEachStore(`repeated pruning of a layer (seed ${SEED})`, backend => {
     await write(layer, '2024-03-02T00:00:00Z', [2, 2])
     await pruned(layer, policy)
     await write(layer, '2024-03-03T00:00:00Z', [undefined, undefined, 3])
-    const { versions, summary } = await looked(layer, policy)
+    const { versions, summary } = await pruneAndCount(layer, policy)
     assert.deepEqual([versions, summary.versions], [6, 2])
     assert.deepEqual([...(await content(layer)).tiles.values()].map(({ length }) => length), [1, 1, 2, 1, 1])
   })
 
   it('removes versions when the clock passes a moment or an edition is given up', async () => {
     const layer = await newLayer()
-    const at = time => ({ now: () => time })
+    const clockAt = time => ({ now: () => time })
     const policy = { within: 86400 }
     await write(layer, '2024-03-01T00:00:00Z', [1])
     await write(layer, '2024-03-02T00:00:00Z', [2])
     await write(layer, '2024-03-09T00:00:00Z', [3])
-    assert.equal((await pruned(layer, policy, at('2024-03-02T12:00:00Z'))).versions, 0)
-    assert.equal((await pruned(layer, policy, at('2024-03-08T12:00:00Z'))).versions, 0)
-    assert.equal((await pruned(layer, policy, at('2024-03-09T12:00:00Z'))).versions, 1)
+    assert.equal((await pruned(layer, policy, clockAt('2024-03-02T12:00:00Z'))).versions, 0)
+    assert.equal((await pruned(layer, policy, clockAt('2024-03-08T12:00:00Z'))).versions, 0)
+    assert.equal((await pruned(layer, policy, clockAt('2024-03-09T12:00:00Z'))).versions, 1)
     await store.putEdition(layer, '2024-03-08T00:00:00Z', { started: '2024-03-09T12:00:00Z' })
-    assert.equal((await pruned(layer, { last: 1 }, at('2024-03-09T13:00:00Z'))).versions, 0)
-    assert.equal((await pruned(layer, { last: 1 }, at('2024-03-10T11:00:00Z'))).versions, 0)
-    assert.equal((await pruned(layer, { last: 1 }, at('2024-03-10T12:00:00Z'))).versions, 1)
+    assert.equal((await pruned(layer, { last: 1 }, clockAt('2024-03-09T13:00:00Z'))).versions, 0)
+    assert.equal((await pruned(layer, { last: 1 }, clockAt('2024-03-10T11:00:00Z'))).versions, 0)
+    assert.equal((await pruned(layer, { last: 1 }, clockAt('2024-03-10T12:00:00Z'))).versions, 1)
   })
 
   it('reads all tiles when the notes of the last run are damaged', async () => {
@@ -141,28 +141,28 @@ onEachStore(`repeated pruning of a layer (seed ${SEED})`, backend => {
     ]
     for (const damage of notes) {
       await pruned(layer, policy)
-      assert.equal((await looked(layer, policy)).versions, 0)
+      assert.equal((await pruneAndCount(layer, policy)).versions, 0)
       await store.couch.update(id, damage)
-      assert.equal((await looked(layer, policy)).versions, 2, damage.toString())
+      assert.equal((await pruneAndCount(layer, policy)).versions, 2, damage.toString())
     }
     await store.couch.update(`removed:${layer}:20240301T000000000-aaaa`, () => (
       { type: 'removed', layer, run: '20240301T000000000-aaaa', since: '2023-01-01T00:00:00Z' }
     ))
-    assert.equal((await looked(layer, policy)).versions, 2, 'after a removal')
+    assert.equal((await pruneAndCount(layer, policy)).versions, 2, 'after a removal')
   })
 })
 
 describe('the spans of time in which versions may have lost their last moment', () => {
   it('reach from each dropped moment to the next kept one', () => {
-    const lost =
+    const spansOf =
       (before, after) => spansLost({ from: null, moments: [], ...before }, { from: null, moments: [], ...after })
-    assert.deepEqual(lost({ moments: ['1', '3', '5'] }, { moments: ['1', '3', '5', '7'] }), [])
-    assert.deepEqual(lost({ moments: ['1', '3', '5'] }, { moments: ['1', '5'] }), [['3', '5']])
-    assert.deepEqual(lost({ moments: ['1', '2', '3', '5', '6'] }, { moments: ['4', '5'] }),
+    assert.deepEqual(spansOf({ moments: ['1', '3', '5'] }, { moments: ['1', '3', '5', '7'] }), [])
+    assert.deepEqual(spansOf({ moments: ['1', '3', '5'] }, { moments: ['1', '5'] }), [['3', '5']])
+    assert.deepEqual(spansOf({ moments: ['1', '2', '3', '5', '6'] }, { moments: ['4', '5'] }),
       [['1', '4'], ['6', '\ufff0']])
-    assert.deepEqual(lost({ moments: ['1'], from: '3' }, { moments: ['1', '4'], from: '6' }), [['3', '6']])
-    assert.deepEqual(lost({ moments: ['1'], from: '3' }, { moments: ['3'] }), [['1', '\ufff0']])
-    assert.deepEqual(lost({ moments: ['1'], from: '6' }, { from: '3' }), [['1', '3']])
-    assert.deepEqual(lost({ moments: ['1'] }, { from: '0' }), [])
+    assert.deepEqual(spansOf({ moments: ['1'], from: '3' }, { moments: ['1', '4'], from: '6' }), [['3', '6']])
+    assert.deepEqual(spansOf({ moments: ['1'], from: '3' }, { moments: ['3'] }), [['1', '\ufff0']])
+    assert.deepEqual(spansOf({ moments: ['1'], from: '6' }, { from: '3' }), [['1', '3']])
+    assert.deepEqual(spansOf({ moments: ['1'] }, { from: '0' }), [])
   })
 })

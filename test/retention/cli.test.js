@@ -1,4 +1,4 @@
-// tilecouch prune, the policy of tilecouch layer, and seed --expired, as they are typed.
+// tilecouch prune, the policy of tilecouch layer, and seed --expired on the command line.
 import assert from 'node:assert/strict'
 import { backends } from '../support/backends.js'
 import { runAtTerminal, runCommand } from '../support/cli.js'
@@ -26,13 +26,13 @@ describe('tilecouch prune', () => {
     const { code, err } = await run('prune', 'osm')
     assert.deepEqual([code, /none is given, and the layer osm has none \[BAD_RETENTION\]\n.*--keep-daily 30/.test(err)],
       [1, true])
-    for (const wrong of [
+    for (const badArguments of [
       ['prune'], ['prune', 'osm', '--all'], ['prune', '--all', '--keep-last', '3'],
       ['prune', 'osm', '--live'], ['prune', '--all', '--live', '-n'],
       ['prune', 'osm', '--keep-daily', '0'], ['prune', 'osm', '--keep-within', 'soon'],
       ['prune', 'osm', '--keep-edition', 'old'], ['prune', 'osm', '--compact', 'no'], ['prune', 'Osm']
     ]) {
-      assert.match((await run(...wrong)).err, /\[BAD_(OPTION|DURATION|TIME|LAYER)\]/, wrong.join(' '))
+      assert.match((await run(...badArguments)).err, /\[BAD_(OPTION|DURATION|TIME|LAYER)\]/, badArguments.join(' '))
     }
     assert.match((await run('prune', 'osm', '--keep-last', '1', '--keep-edition', '2042', '--yes')).err,
       /osm has no edition 2042/)
@@ -76,21 +76,21 @@ describe('tilecouch prune', () => {
     assert.deepEqual([versions, moments.listed.length, moments.listed[3]], [4, 5,
       { time: '2024-03-02T00:00:00Z', edition: false, by: [], versions: 2, going: 2, bytes: moments.listed[3].bytes }])
     await run('layer', 'osm', '--keep-daily', '2', '--keep-yearly', '2')
-    const done = await run('prune', '--all', '--compact', 'never')
-    assert.deepEqual([done.code, done.out],
+    const pruneRun = await run('prune', '--all', '--compact', 'never')
+    assert.deepEqual([pruneRun.code, pruneRun.out],
       [0, out.split('\n').at(-2)?.replaceAll('would be removed', 'removed').replaceAll('would stay', 'stayed') + '\n'])
-    assert.match(done.err,
+    assert.match(pruneRun.err,
       /^osm keeps the newest moment of each of the last 2 days and 2 years that have any\.\nOf 5 moments 3 stay\./)
     assert.match((await run('prune', 'osm')).out, /^osm: nothing to remove; its 3 kept moments need every version$/m)
     assert.match((await run('layer', 'osm')).out, /last pruned on 20/)
   })
 
   it('asks before it applies typed rules, but not before it applies the policy of a layer', async () => {
-    const typed = ['prune', 'osm', '--keep-last', '1', '--compact', 'never', '--db', url]
-    const { code, err } = await runCommand(typed)
+    const argv = ['prune', 'osm', '--keep-last', '1', '--compact', 'never', '--db', url]
+    const { code, err } = await runCommand(argv)
     assert.deepEqual([code, /NOT_CONFIRMED/.test(err)], [1, true])
-    const asked = await runAtTerminal(typed, 'no')
-    assert.match(asked.err,
+    const refused = await runAtTerminal(argv, 'no')
+    assert.match(refused.err,
       pattern(
         /^osm keeps the newest moment\.\n/,
         /Of 3 moments 1 stay\. .*\n/,
@@ -100,7 +100,7 @@ describe('tilecouch prune', () => {
     assert.equal((await store.stats('osm')).last, '2024-03-05T00:00:00Z')
     assert.equal((await store.editions('osm')).length, 2, 'nothing went')
     assert.equal((await runAtTerminal(['prune', 'osm', '--compact', 'never', '--db', url], 'no')).code, 0)
-    assert.equal((await runAtTerminal(typed, 'osm')).code, 0)
+    assert.equal((await runAtTerminal(argv, 'osm')).code, 0)
     assert.equal((await store.editions('osm')).length, 1)
   })
 
@@ -129,10 +129,10 @@ describe('expired tiles on the command line', () => {
     assert.match(listed.out, /^expired .*\n.* osm:6:0:0\n.* osm:6:1:0\n\n3 tiles have expired/)
     assert.match(listed.out, /2 of them are listed; --limit lists more\n {2}3 tiles would be removed/)
     assert.deepEqual(await map.history(0), ['0 tile head 0'])
-    const unasked = await run('prune', 'osm', '--expired')
-    assert.deepEqual([unasked.code, /NOT_CONFIRMED/.test(unasked.err)], [1, true])
-    const asked = await runAtTerminal(['prune', 'osm', '--expired', '--db', map.url], 'no')
-    assert.match(asked.err,
+    const unconfirmed = await run('prune', 'osm', '--expired')
+    assert.deepEqual([unconfirmed.code, /NOT_CONFIRMED/.test(unconfirmed.err)], [1, true])
+    const refused = await runAtTerminal(['prune', 'osm', '--expired', '--db', map.url], 'no')
+    assert.match(refused.err,
       pattern(
         /^3 tiles have expired \(.*\) and would be removed\.\n/,
         /This cannot be undone\. To go on, type osm: .*NOT_CONFIRMED/
@@ -140,16 +140,16 @@ describe('expired tiles on the command line', () => {
     const limited = await runAtTerminal(['prune', 'osm', '--expired', '--limit', '2', '--db', map.url], 'no')
     assert.match(limited.err, /^3 tiles have expired \(.*\); 2 of them would be removed\.\n/)
     assert.deepEqual(await map.history(0), ['0 tile head 0'])
-    const { removed, listed: none } = JSON.parse((await run('prune', '--all', '--expired', '--yes', '--json')).out)
-    assert.deepEqual([removed, none, await map.history(0)], [3, [], []])
+    const { removed, listed: tiles } = JSON.parse((await run('prune', '--all', '--expired', '--yes', '--json')).out)
+    assert.deepEqual([removed, tiles, await map.history(0)], [3, [], []])
   })
 
   it('are fetched only when the layer has an upstream', async () => {
     const { code, err } = await run('seed', 'osm', '--expired')
     assert.equal(code, 1)
     assert.match(err, /NO_UPSTREAM/)
-    const all = JSON.parse((await run('seed', '--all', '--expired', '--dry-run', '--json')).out)
-    assert.deepEqual(all.skipped.map(({ layer }) => layer), ['osm'])
+    const summary = JSON.parse((await run('seed', '--all', '--expired', '--dry-run', '--json')).out)
+    assert.deepEqual(summary.skipped.map(({ layer }) => layer), ['osm'])
   })
 
   it('fail with BAD_OPTION for conflicting options', async () => {

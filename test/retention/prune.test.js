@@ -1,4 +1,5 @@
-// Pruning on real stores: what is left is what a naive reading leaves, whatever is killed, loaded or pruned meanwhile.
+// Pruning on real stores leaves the same as a naive implementation, also when it is killed, or runs during loads and
+// other prunes.
 import assert from 'node:assert/strict'
 import { load } from '../../loader/load/index.js'
 import { prune, pruneAll } from '../../loader/maintain/prune/index.js'
@@ -10,7 +11,7 @@ import { docsOf, dyingStore, interruptedStore } from '../support/removals.js'
 import { NOW, assertShows, clone, contentOf, fill, historyOf, openStore, plain, prunedOf } from '../support/prunes.js'
 
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
-const EACH = process.env.TILECOUCH_LONG ? 1 : 4 // which of its writes a prune is killed at
+const KILL_STEP = process.env.TILECOUCH_LONG ? 1 : 4 // a prune is killed at each n-th of its writes
 const options = { now: () => NOW, compact: /** @type {const} */ ('never') }
 const policies = [
   { daily: 3 }, { last: 2, monthly: 3 }, { weekly: 4, editions: true }, { within: 10 * 86400 }, { yearly: 1 }
@@ -21,7 +22,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
   let store
   let url
   let layers = 0
-  const made = async fields => {
+  const newLayer = async fields => {
     const layer = `osm${layers++}`
     await clone(store, 'first', layer, fields)
     return { layer, before: await contentOf(store, url, layer) }
@@ -37,7 +38,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
 
   it('shows every kept moment unchanged, keeps nothing else, and has nothing to prune again', async () => {
     for (const policy of policies) {
-      const { layer, before } = await made({ format: 'png' })
+      const { layer, before } = await newLayer({ format: 'png' })
       const expected = prunedOf(before, policy)
       const summary = await prune(store, layer, { policy, ...options })
       const after = await content(layer)
@@ -48,40 +49,40 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
         [countOf(before) - countOf(after), before.editions.length - after.editions.length, 0, 0])
       assert.equal((await store.layer(layer)).pruned, summary.versions ? NOW : undefined)
       const seq = await sequence()
-      const again = await prune(store, layer, { policy, ...options })
-      assert.deepEqual([again.versions, again.editions, await sequence()], [0, 0, seq])
+      const second = await prune(store, layer, { policy, ...options })
+      assert.deepEqual([second.versions, second.editions, await sequence()], [0, 0, seq])
     }
   })
 
   it('is left unchanged by a dry run, which lists every moment and all that would go', async () => {
-    const { layer } = await made()
+    const { layer } = await newLayer()
     const policy = { daily: 2, yearly: 9 }
     const seq = await sequence()
-    const told = await prune(store, layer, { policy, ...options, dryRun: true, limits: { page: 3 } })
+    const plan = await prune(store, layer, { policy, ...options, dryRun: true, limits: { page: 3 } })
     assert.equal(await sequence(), seq)
-    const { moments: { total, kept, going, listed: list } } = told
+    const { moments: { total, kept, going, listed: list } } = plan
     assert.deepEqual([list.length, list.filter(({ by }) => by.length).length,
       list.filter(({ by }) => !by.length).length], [total, kept, going])
     assert.deepEqual(list.map(({ time }) => time), list.map(({ time }) => time).sort().reverse())
     assert.deepEqual([list[0].by, list[1].by.includes('daily'), list.at(-1)?.by],
       [['daily', 'yearly'], list[1].by.length > 0, ['oldest yearly']])
     assert.deepEqual([list.reduce((sum, moment) => sum + moment.going, 0),
-      list.reduce((sum, moment) => sum + moment.bytes, 0)], [told.versions, told.bytes])
-    const few = await prune(store, layer, { policy, ...options, dryRun: true, limits: { listed: 3 } })
-    assert.deepEqual(few.moments.listed, list.filter(({ by }) => by.length).slice(0, 3),
+      list.reduce((sum, moment) => sum + moment.bytes, 0)], [plan.versions, plan.bytes])
+    const shortPlan = await prune(store, layer, { policy, ...options, dryRun: true, limits: { listed: 3 } })
+    assert.deepEqual(shortPlan.moments.listed, list.filter(({ by }) => by.length).slice(0, 3),
       'of many only those that are kept')
     const done = await prune(store, layer, { policy, ...options, limits: { page: 1, batch: 1 } })
     assert.deepEqual([done.versions, done.bytes, done.editions, done.tiles],
-      [told.versions, told.bytes, told.editions, told.tiles])
+      [plan.versions, plan.bytes, plan.editions, plan.tiles])
   })
 
   it('is right as of every kept moment when a prune is killed, and the next prune completes', async () => {
     const policy = { daily: 2, editions: true }
-    for (let writes = 0, isDead = true; isDead; writes += EACH) {
-      const { layer, before } = await made()
+    for (let writes = 0, isDead = true; isDead; writes += KILL_STEP) {
+      const { layer, before } = await newLayer()
       const expected = prunedOf(before, policy)
-      const { store: dying, life } = await dyingStore(url, writes)
-      await prune(dying, layer, { policy, ...options, limits: { batch: 2 } })
+      const { store: dyingCopy, life } = await dyingStore(url, writes)
+      await prune(dyingCopy, layer, { policy, ...options, limits: { batch: 2 } })
         .catch(error => assert.equal(life.isDead, true, error.stack))
       isDead = life.isDead
       assertShows(before, await content(layer), expected.kept.moments)
@@ -91,10 +92,10 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
   }).timeout(60000)
 
   it('is the same after two prunes at once as after one', async () => {
-    const { layer, before } = await made()
+    const { layer, before } = await newLayer()
     const policy = { monthly: 2 }
-    const both = await Promise.all([1, 2].map(() => prune(store, layer, { policy, ...options, limits: { batch: 2 } })))
-    assert.ok(both.every(({ refused }) => !refused))
+    const runs = await Promise.all([1, 2].map(() => prune(store, layer, { policy, ...options, limits: { batch: 2 } })))
+    assert.ok(runs.every(({ refused }) => !refused))
     assert.deepEqual(plain(await content(layer)), plain(prunedOf(before, policy)))
   })
 
@@ -103,18 +104,18 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     const day = number => `2024-06-${String(number).padStart(2, '0')}T00:00:00Z`
     const layer = `osm${layers++}`
     await store.defineLayer(layer)
-    // as a load
+    // writes as a load does
     const write = (number, image, y = 0) => store.write([{ layer, ...tile, y, time: day(number), bytes: png(image) }],
       { stored: NOW, onStored () {} })
     for (const [number, image] of [[1, 1], [10, 2], [20, 3]]) await write(number, image)
     for (const number of [1, 10, 20]) await write(number, number, 1)
-    await store.putEdition(layer, day(12), { started: NOW }) // on its way
+    await store.putEdition(layer, day(12), { started: NOW }) // still running
     await store.putEdition(layer, day(2), { started: '2024-06-29T00:00:00Z' }) // given up
     const list = store.listTiles.bind(store)
     store.listTiles = async function * (...args) {
-      await store.putEdition(layer, day(5), { started: NOW }) // begins while it is pruned
+      await store.putEdition(layer, day(5), { started: NOW }) // begins during the prune
       assert.equal((await write(5, 1)).unchanged, 1)
-      await write(15, 9, 1) // nobody has reckoned with it
+      await write(15, 9, 1) // written during the prune
       yield * list(...args)
     }
     try {
@@ -129,8 +130,8 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     await store.putEdition(layer, day(5), { finished: NOW })
     await store.putEdition(layer, day(12), { finished: NOW })
     await prune(store, layer, { policy: { last: 1 }, ...options })
-    const left = await content(layer)
-    assert.deepEqual([[...left.tiles.values()].map(versions => versions.length), left.editions], [[1, 1], []])
+    const remaining = await content(layer)
+    assert.deepEqual([[...remaining.tiles.values()].map(versions => versions.length), remaining.editions], [[1, 1], []])
   })
 
   it('regains a deleted version that an edition found unchanged right before the deletion', async () => {
@@ -141,7 +142,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     for (const [number, image] of [[1, 1], [10, 2], [20, 3]]) {
       await store.write([{ layer, ...tile, time: day(number), bytes: png(image) }], { stored: NOW })
     }
-    const deletesPast = asked => docsOf(asked).some(({ _id, _deleted }) => _deleted && _id.includes('@'))
+    const deletesPast = request => docsOf(request).some(({ _id, _deleted }) => _deleted && _id.includes('@'))
     const { store: pruning } = await interruptedStore(url, deletesPast, async () => {
       await store.putEdition(layer, day(5), { started: NOW })
       assert.equal((await load(store, memorySource({ '4/1/0': 1 }), { layer, time: day(5) })).unchanged, 1)
@@ -151,15 +152,15 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
   })
 
   it('is not pruned by an empty or wrong policy', async () => {
-    const { layer, before } = await made()
-    const refused = (policy, name = layer) => assert.rejects(prune(store, name, { policy, ...options }),
+    const { layer, before } = await newLayer()
+    const assertRefused = (policy, name = layer) => assert.rejects(prune(store, name, { policy, ...options }),
       { code: name === layer ? 'BAD_RETENTION' : 'LAYER_NOT_FOUND' })
-    await refused(undefined)
-    await refused({})
-    await refused({ daily: 3, editions: ['2042'] })
-    await refused({ daily: 3 }, 'nothing')
+    await assertRefused(undefined)
+    await assertRefused({})
+    await assertRefused({ daily: 3, editions: ['2042'] })
+    await assertRefused({ daily: 3 }, 'nothing')
     await store.defineLayer(layer, { retention: { editions: ['2042'] } })
-    await refused(undefined)
+    await assertRefused(undefined)
     await assert.rejects(store.defineLayer(layer, { retention: { daily: 'many' } }),
       { code: 'BAD_RETENTION', message: /daily "many"/ })
     assert.deepEqual(plain(await content(layer)), plain(before))
@@ -170,15 +171,15 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
   it('passes check afterwards', async () => {
     const layer = `osm${layers++}`
     const images = [1, 2, 1, null, 3, 1, null]
-    const own = images.map((image,
+    const editions = images.map((image,
       at) => ({ time: `2024-03-0${at + 1}T00:00:00Z`, images: [image, at + 1, at ? at + 1 : null], edition: true }))
-    await fill(store, layer, own, { tileSize: 64 })
-    for (const { time, images: loaded } of own) {
-      const written = loaded.length - (time.startsWith('2024-03-01') ? 1 : 0)
+    await fill(store, layer, editions, { tileSize: 64 })
+    for (const { time, images: editionImages } of editions) {
+      const written = editionImages.length - (time.startsWith('2024-03-01') ? 1 : 0)
       await store.putEdition(layer, time,
         {
           tiles: 3, created: 0, advanced: written, backfilled: 0, unchanged: 3 - written,
-          failed: 0, gone: loaded.filter(image => image === null).length - (3 - written), bytes: 1
+          failed: 0, gone: editionImages.filter(image => image === null).length - (3 - written), bytes: 1
         })
     }
     await prune(store, layer,
@@ -188,7 +189,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
   })
 
   it('leaves no deleted documents with purge, or refuses it where the store cannot purge', async () => {
-    const { layer, before } = await made()
+    const { layer, before } = await newLayer()
     const policy = { last: 2 }
     if (backend.name === 'embedded') {
       await assert.rejects(prune(store, layer, { policy, ...options, purge: true }), { code: 'PURGE_UNSUPPORTED' })
@@ -207,23 +208,23 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
   it('is pruned with all layers that have a policy, repeatedly, even beside a bad policy', async () => {
     for (const { layer } of await store.layers()) await store.defineLayer(layer, { retention: null })
     const [{ layer: first, before }, { layer: second, before: untouched }, { layer: third }] =
-      [await made({ retention: { daily: 1 } }), await made(), await made({ retention: { last: 99 } })]
+      [await newLayer({ retention: { daily: 1 } }), await newLayer(), await newLayer({ retention: { last: 99 } })]
     await store.couch.update(`layer:${second}`, doc => ({ ...doc, retention: { forever: 1 } }))
-    const stop = new AbortController()
+    const controller = new AbortController()
     const rounds = []
-    const seen = await pruneAll(store, {
+    const result = await pruneAll(store, {
       ...options,
       live: true,
       every: 0.01,
-      signal: stop.signal,
-      onRound (round) { if (rounds.push(round) === 2) stop.abort() }
+      signal: controller.signal,
+      onRound (round) { if (rounds.push(round) === 2) controller.abort() }
     })
     const resultOf = ({ layers: pruned, failed }) =>
       [pruned.map(({ layer }) => layer), failed.map(({ layer, error }) => [layer, error])]
     assert.deepEqual(rounds.map(resultOf),
       [1, 2].map(() => [[first, third], [[second, 'BAD_RETENTION']]]))
     assert.ok(rounds[0].layers[0].versions > 0)
-    assert.deepEqual([rounds[1].layers[0].versions, seen], [0, rounds[1]])
+    assert.deepEqual([rounds[1].layers[0].versions, result], [0, rounds[1]])
     assert.deepEqual(plain(await content(first)), plain(prunedOf(before, { daily: 1 })))
     assert.deepEqual(plain(await content(second)), plain(untouched))
   })

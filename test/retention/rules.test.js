@@ -1,4 +1,4 @@
-// The rules of retention by themselves: by example, and held against a naive reading of what restic and borg promise.
+// The rules of retention: by examples, and compared with a naive implementation of the promises of restic and borg.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { MomentSelector, addSeconds, asOf, checkRetention, versionsToPrune, isKept } from '../../core/index.js'
@@ -6,22 +6,22 @@ import { naiveKept, naiveStay } from './naive.js'
 
 const RUNS = process.env.TILECOUCH_LONG ? 20000 : 200
 const NOW = '2026-01-01T00:00:00Z'
-const SPAN = 3 * 365 * 24 // hours before and a little after NOW in which things happen
-const desc = times => [...new Set(times)].sort().reverse().map(time => ({ time }))
+const SPAN = 3 * 365 * 24 // hours before NOW, the range of random times
+const descending = times => [...new Set(times)].sort().reverse().map(time => ({ time }))
 
-/** What a policy keeps of these times and editions, as a plan of prune asks for it. */
+/** The moments that a policy keeps of these times and editions, as prune computes them. */
 function keptMoments (policy, times, { now, editions = [] } = {}) {
   const selector = new MomentSelector(policy, { now })
-  const named = new Set(editions)
-  const all = new Set([...named, ...Array.from(times, ({ time }) => time)])
-  for (const time of [...all].sort().reverse()) selector.take({ time, edition: named.has(time) })
+  const editionTimes = new Set(editions)
+  const allTimes = new Set([...editionTimes, ...Array.from(times, ({ time }) => time)])
+  for (const time of [...allTimes].sort().reverse()) selector.take({ time, edition: editionTimes.has(time) })
   const { moments, from } = selector.end()
   return { moments, from }
 }
 
-const kept = (policy, times, options = {}) => keptMoments(policy, desc(times), { now: () => NOW, ...options })
+const kept = (policy, times, options = {}) => keptMoments(policy, descending(times), { now: () => NOW, ...options })
 
-// times that crowd: often in one hour or day, sometimes years apart, at ends of periods, and after now
+// crowded times: often in one hour or day, sometimes years apart, at ends of periods, and after now
 const time = fc.oneof(
   fc.integer({ min: -SPAN, max: 100 }).map(hours => addSeconds(NOW, hours * 3600)),
   fc.integer({ min: -400, max: 10 }).map(minutes => addSeconds(NOW, minutes * 600)),
@@ -83,7 +83,7 @@ describe('kept moments', () => {
     assert.deepEqual(kept({ within: 5 * 86400 }, times), { moments: [], from: addSeconds(times[19], -5 * 86400) })
     assert.deepEqual(kept({ within: 5 * 86400, last: 22 }, times).moments, times.slice(0, 14))
     assert.deepEqual(kept({ within: 86400 }, ['2099-01-01T00:00:00Z']), { moments: [], from: addSeconds(NOW, -86400) })
-    assert.deepEqual(keptMoments({ within: 86400 }, desc(times)).from,
+    assert.deepEqual(keptMoments({ within: 86400 }, descending(times)).from,
       '2098-12-31T00:00:00Z', 'without a clock nothing is in the future')
   })
 
@@ -104,12 +104,12 @@ describe('kept moments', () => {
   it('are the same as those of a naive implementation', () => {
     fc.assert(fc.property(layer, ({ tiles, editions, policy: rules }) => {
       const expected = naiveKept(rules, timesOf(tiles), editions, NOW)
-      const found = kept(rules, timesOf(tiles), { editions })
+      const plan = kept(rules, timesOf(tiles), { editions })
       for (const moment of [...timesOf(tiles), ...editions]) {
-        assert.equal(isKept(found, moment), expected.moments.has(moment), moment)
+        assert.equal(isKept(plan, moment), expected.moments.has(moment), moment)
       }
-      assert.equal(found.from ?? '~', expected.from)
-      assert.ok(found.moments.every((moment, at) => expected.moments.has(moment) && !(found.moments[at - 1] >= moment)),
+      assert.equal(plan.from ?? '~', expected.from)
+      assert.ok(plan.moments.every((moment, at) => expected.moments.has(moment) && !(plan.moments[at - 1] >= moment)),
         'ascending, and nothing else')
     }), { numRuns: RUNS })
   })
@@ -130,9 +130,9 @@ describe('versions to prune', () => {
   })
 
   it('include gone versions before the first image', () => {
-    const tile = (...gone) => gone.map((value, at) => ({ time: `2025-0${at + 1}-01T00:00:00Z`, gone: value }))
-    const all = { moments: [], from: '2000-01-01T00:00:00Z' }
-    const going = (versionsOf, options) => versionsToPrune(versionsOf, all, options)
+    const tile = (...gone) => gone.map((value, index) => ({ time: `2025-0${index + 1}-01T00:00:00Z`, gone: value }))
+    const rules = { moments: [], from: '2000-01-01T00:00:00Z' }
+    const going = (versionsOf, options) => versionsToPrune(versionsOf, rules, options)
       .map(({ time: when }) => +when.slice(5, 7))
     assert.deepEqual(going(tile(true, true, false, true)), [1, 2])
     assert.deepEqual(going(tile(true)), [], 'the newest says something to whoever loads an older time')
@@ -145,17 +145,17 @@ describe('versions to prune', () => {
 
   it('leave the same as a naive implementation: every kept moment unchanged, and no other versions', () => {
     fc.assert(fc.property(layer, ({ tiles, editions, policy: rules }) => {
-      const found = kept(rules, timesOf(tiles), { editions })
+      const plan = kept(rules, timesOf(tiles), { editions })
       const expected = naiveKept(rules, timesOf(tiles), editions, NOW)
-      const after = pruned(tiles, found)
+      const after = pruned(tiles, plan)
       assert.deepEqual(after, tiles.map(tile => naiveStay(tile, expected)).filter(tile => tile.length))
-      const shown = (tile, moment) => {
+      const shownAt = (tile, moment) => {
         const version = tile && asOf(tile, moment); return version?.gone ? undefined : version
       }
       for (const tile of tiles) {
-        const left = after.find(other => other.includes(tile[tile.length - 1]))
+        const remaining = after.find(other => other.includes(tile[tile.length - 1]))
         for (const moment of [...expected.moments, '9999-01-01T00:00:00Z']) {
-          assert.equal(shown(left, moment), shown(tile, moment), moment)
+          assert.equal(shownAt(remaining, moment), shownAt(tile, moment), moment)
         }
       }
     }), { numRuns: RUNS })
@@ -165,41 +165,41 @@ describe('versions to prune', () => {
     fc.assert(fc.property(layer, ({ tiles, editions, policy: rules }) => {
       const first = kept(rules, timesOf(tiles), { editions })
       const once = pruned(tiles, first)
-      const again = kept(rules, timesOf(once), { editions: editions.filter(edition => isKept(first, edition)) })
-      assert.deepEqual(pruned(once, again), once)
+      const second = kept(rules, timesOf(once), { editions: editions.filter(edition => isKept(first, edition)) })
+      assert.deepEqual(pruned(once, second), once)
     }), { numRuns: RUNS })
   })
 
-  // prunes what there is up to a border, lets the rest come, and prunes again
+  // Prunes the versions up to a border, adds the later ones, and prunes again.
   const inTwo = ({ tiles, editions, policy: rules }, border) => {
     const upTo = ({ time: when }) => when <= border
     const before = tiles.map(tile => tile.filter(upTo)).filter(tile => tile.length)
-    const known = editions.filter(edition => edition <= border)
-    const first = keptMoments(rules, desc(timesOf(before)), { now: () => border, editions: known })
+    const early = editions.filter(edition => edition <= border)
+    const first = keptMoments(rules, descending(timesOf(before)), { now: () => border, editions: early })
     const between = pruned(before, first)
-    const come = tiles.map(tile => [...between.find(other => other.some(version => tile.includes(version))) ?? [],
+    const allTiles = tiles.map(tile => [...between.find(other => other.some(version => tile.includes(version))) ?? [],
       ...tile.filter(version => !upTo(version))]).filter(tile => tile.length)
-    const left = [...editions.filter(edition => edition > border), ...known.filter(edition => isKept(first, edition))]
+    const left = [...editions.filter(edition => edition > border), ...early.filter(edition => isKept(first, edition))]
     const now = () => border > NOW ? border : NOW
     return {
-      inTwo: pruned(come, kept(rules, timesOf(come), { now, editions: left })),
+      inTwo: pruned(allTiles, kept(rules, timesOf(allTiles), { now, editions: left })),
       atOnce: pruned(tiles, kept(rules, timesOf(tiles), { now, editions }))
     }
   }
 
   it('are the same in the end, even with another prune in between', () => {
-    fc.assert(fc.property(layer, time, (asked, border) => {
-      const tiles = asked.tiles.map(tile => tile.map(version => ({ ...version, gone: false })))
-      const ends = inTwo({ ...asked, tiles }, border)
-      assert.deepEqual(ends.inTwo, ends.atOnce)
+    fc.assert(fc.property(layer, time, (input, border) => {
+      const tiles = input.tiles.map(tile => tile.map(version => ({ ...version, gone: false })))
+      const results = inTwo({ ...input, tiles }, border)
+      assert.deepEqual(results.inTwo, results.atOnce)
     }), { numRuns: RUNS })
   })
 
   it('are the same or fewer with a prune in between when tiles were gone', () => {
-    fc.assert(fc.property(layer, time, (asked, border) => {
-      const ends = inTwo(asked, border)
-      for (const tile of ends.atOnce) for (const version of tile) {
-        assert.ok(ends.inTwo.some(other => other.includes(version)), version.time)
+    fc.assert(fc.property(layer, time, (input, border) => {
+      const results = inTwo(input, border)
+      for (const tile of results.atOnce) for (const version of tile) {
+        assert.ok(results.inTwo.some(other => other.includes(version)), version.time)
       }
     }), { numRuns: RUNS })
   })
@@ -213,17 +213,17 @@ describe('a policy', () => {
   })
 
   it('is refused with a reason when it keeps nothing or is malformed', () => {
-    for (const nothing of [{}, { daily: 0 }, { editions: [] }, { within: null }]) {
-      assert.throws(() => checkRetention(nothing), { code: 'BAD_RETENTION', message: /keeps nothing/ })
+    for (const emptyPolicy of [{}, { daily: 0 }, { editions: [] }, { within: null }]) {
+      assert.throws(() => checkRetention(emptyPolicy), { code: 'BAD_RETENTION', message: /keeps nothing/ })
     }
-    for (const none of [null, undefined, 3, 'daily', [], true]) {
-      assert.throws(() => checkRetention(none), { code: 'BAD_RETENTION', message: /no object/ })
+    for (const invalid of [null, undefined, 3, 'daily', [], true]) {
+      assert.throws(() => checkRetention(invalid), { code: 'BAD_RETENTION', message: /no object/ })
     }
-    const wrong = {
+    const badValues = {
       daily: [-1, 1.5, '3', NaN, Infinity, 1e9, true, []], within: ['90d', -1, 0.5, 1e12],
       editions: [false, 'all', [3], ['yesterday'], {}], keep: [1], secondly: [1], constructor: [1]
     }
-    for (const [field, values] of Object.entries(wrong)) {
+    for (const [field, values] of Object.entries(badValues)) {
       for (const value of values) {
         assert.throws(() => checkRetention({ last: 1, [field]: value }), ({ code, message }) => [
           'BAD_RETENTION', 'BAD_TIME'

@@ -1,4 +1,4 @@
-// tilecouch seed as people run it: a process of its own, which is stopped, killed, and run again.
+// tilecouch seed on the command line: a separate process, which is stopped, killed and run again.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -25,7 +25,7 @@ onEachStore('tilecouch seed', backend => {
 
   const start = (argv, env) => startCommand(['seed', 'map', ...argv, ...WHERE, '--db', map.url], { env })
 
-  /** In this process, where no signal is needed. */
+  /** Runs a seed in this process, for tests without signals. */
   const run = argv => runCommand(['seed', 'map', ...argv, ...WHERE, '--db', map.url])
 
   it('prints its plan and its result, and exits with 0', async () => {
@@ -41,7 +41,7 @@ onEachStore('tilecouch seed', backend => {
 
   it('continues after it was killed, and loses no tile', async () => {
     await map.define()
-    // the first is cut off in the middle: some tiles are stored, some fetched and not stored yet, some under way
+    // the first run is killed in the middle: some tiles are stored, some fetched, some requested
     map.upstream.behave({ never: () => map.asked().length > 280 })
     const argv = [...WORLD, '--zoom', '0-4', '--json']
     const first = start(argv)
@@ -83,9 +83,9 @@ onEachStore('tilecouch seed', backend => {
     assert.equal(code, 1)
     assert.match(out, /4 failed:\n\s+map:2:2:\d {2}the upstream .* 500 \[UPSTREAM_FAILED\]/)
     assert.match(out, /--retry-failed \S*failed\.jsonl/)
-    const failed = lines('failed.jsonl')
-    assert.deepEqual(failed.map(({ id }) => id).sort(), [0, 1, 2, 3].map(y => `map:2:2:${y}`))
-    assert.ok(failed.every(({ code: why, reason }) => why === 'UPSTREAM_FAILED' && reason))
+    const failures = lines('failed.jsonl')
+    assert.deepEqual(failures.map(({ id }) => id).sort(), [0, 1, 2, 3].map(y => `map:2:2:${y}`))
+    assert.ok(failures.every(({ code: errorCode, reason }) => errorCode === 'UPSTREAM_FAILED' && reason))
 
     map.upstream.behave()
     map.forget()
@@ -102,14 +102,14 @@ onEachStore('tilecouch seed', backend => {
     const geometry = { type: 'Polygon', coordinates: [[[-50, -50], [60, -20], [10, 70], [-50, -50]]] }
     folder.write({ 'area.geojson': '\ufeff' + JSON.stringify({ type: 'Feature', properties: {}, geometry }) })
     const argv = ['--polygon', file('area.geojson'), '--zoom', '0-4', '--failed', file('failed.jsonl')]
-    const wanted = parseArea({ polygon: geometry }).count({ min: 0, max: 4 })
-    const dry = await run([...argv, '--dry-run'])
-    assert.equal(dry.code, 0)
-    assert.match(dry.out, new RegExp(`${wanted} would be fetched\n {2}0 in the store`))
+    const expectedCount = parseArea({ polygon: geometry }).count({ min: 0, max: 4 })
+    const dryRun = await run([...argv, '--dry-run'])
+    assert.equal(dryRun.code, 0)
+    assert.match(dryRun.out, new RegExp(`${expectedCount} would be fetched\n {2}0 in the store`))
     assert.deepEqual([map.upstream.requests.length, (await map.tiles()).length, existsSync(file('failed.jsonl'))],
       [0, 0, false])
     const { out } = await run([...argv, '--json'])
-    assert.deepEqual([JSON.parse(out).new, (await map.tiles()).length], [wanted, wanted])
+    assert.deepEqual([JSON.parse(out).new, (await map.tiles()).length], [expectedCount, expectedCount])
   })
 
   it('sends its User-Agent, sends keys only to their host, and prints no keys', async () => {
@@ -130,9 +130,9 @@ onEachStore('tilecouch seed', backend => {
   it('fetches tiles again that are older than a duration or a time', async () => {
     await map.define()
     await map.seed({ zooms: { min: 0, max: 1 } })
-    for (const [before, fetched] of [['7d', 0], ['2020', 0], ['9999', 5]]) {
+    for (const [before, expectedCount] of [['7d', 0], ['2020', 0], ['9999', 5]]) {
       const { out, err } = await run([...WORLD, '--zoom', '0-1', '--refresh-before', before, '--json'])
-      assert.equal(JSON.parse(out).fetched, fetched, `${before} ${err}`)
+      assert.equal(JSON.parse(out).fetched, expectedCount, `${before} ${err}`)
     }
   })
 
@@ -143,7 +143,7 @@ onEachStore('tilecouch seed', backend => {
       'list.jsonl': '{"id":"map:1:0:0"}\n{"id":"map:1:9:9"}\n', 'other.jsonl': '{"id":"osm:1:0:0"}\n',
       'good.jsonl': '{"id":"map:1:0:0"}\n'
     })
-    const refused = [
+    const cases = [
       [[...WORLD, '--zoom', '0-1'], 'SEED_FORBIDDEN'],
       [['--zoom', '0-1'], 'BAD_AREA'],
       [WORLD, 'BAD_ZOOM'],
@@ -163,20 +163,20 @@ onEachStore('tilecouch seed', backend => {
       [['--retry-failed', file('good.jsonl'), '--failed', file('good.jsonl')], 'BAD_OPTION'],
       [[...WORLD, '--zoom', '0-1', '--failed', file('no/such/folder')], 'BAD_OPTION']
     ]
-    for (const [argv, wanted] of refused) {
+    for (const [argv, expectedCode] of cases) {
       const { code, err } = await run([...argv, '--json'])
-      assert.deepEqual([code, JSON.parse(err).error], [1, wanted], `${argv.join(' ')}: ${err}`)
+      assert.deepEqual([code, JSON.parse(err).error], [1, expectedCode], `${argv.join(' ')}: ${err}`)
     }
     assert.deepEqual(map.upstream.requests, [])
     assert.equal((await run([...WORLD, '--zoom', '0-1', '--i-have-permission'])).code, 0)
   })
 })
 
-// The database is killed under a seed and comes back: the seed waits for it, and every version has its bytes.
+// The database is killed during a seed and comes back. The seed waits for it, and every version has its image.
 
-const kinds = { embedded: startEmbeddedProcess, CouchDB: findCouchDb() && startCouchDb }
+const servers = { embedded: startEmbeddedProcess, CouchDB: findCouchDb() && startCouchDb }
 
-for (const [kind, start] of Object.entries(kinds)) {
+for (const [kind, start] of Object.entries(servers)) {
   (start ? describe : describe.skip)(`seeding while ${kind} is killed`, () => {
     let server, upstream
     before(async function () {
@@ -193,18 +193,18 @@ for (const [kind, start] of Object.entries(kinds)) {
       const url = `${server.url}/seed_restart`
       const store = await Store.create(url)
       await store.defineLayer('map', { tileSize: TILE, upstream: { url: `${upstream.url}/xyz/{z}/{x}/{y}.png` } })
-      let killed
+      let restarted
       const summary = await seed(store, 'map', {
         area: parseArea({ bbox: '-180,-85,180,85' }),
         zooms: { min: 0, max: 4 },
         networks: LOOPBACK,
         fetching: QUICK,
         onProgress ({ fetched }) {
-          // in the middle of fetching: batches are stored and looked up while it is away
-          if (fetched > 150) killed ??= server.kill().then(() => server.start())
+          // in the middle of the seed, so that it writes and reads while the server is away
+          if (fetched > 150) restarted ??= server.kill().then(() => server.start())
         }
       })
-      await killed
+      await restarted
       assert.deepEqual([summary.tiles, summary.failed, summary.new + summary.unchanged],
         [pyramid(4), 0, pyramid(4)], JSON.stringify(counts(summary)))
       const tiles = await checkInvariants(url)

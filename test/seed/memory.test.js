@@ -1,5 +1,5 @@
-// Millions of tiles must not need more memory than thousands. With a store and an upstream that only count, so that the
-// test is about the seed itself.
+// The memory of a seed does not grow with the number of tiles. The store and the upstream only count, so that the test
+// measures the seed itself.
 import assert from 'node:assert/strict'
 import { openSource, parseArea, seed } from '../../loader/index.js'
 import { png } from '../support/tiles.js'
@@ -17,17 +17,17 @@ const fakeUpstream = answer => () => ({
 })
 
 function fakeStore () {
-  const written = { tiles: 0, batches: 0, largest: 0 }
+  const counters = { tiles: 0, batches: 0, largest: 0 }
   const store = {
-    written,
+    written: counters,
     layer: async () =>
       ({ layer: 'map', format: 'png', upstream: { url: 'https://example.org/{z}/{x}/{y}.png', concurrency: 16 } }),
     stats: async () => ({ zooms: [] }),
     couch: { docs: async ids => ids.map(id => ({ id, deleted: false })) },
     async write (versions) {
-      written.tiles += versions.length
-      written.batches++
-      written.largest = Math.max(written.largest, versions.length)
+      counters.tiles += versions.length
+      counters.batches++
+      counters.largest = Math.max(counters.largest, versions.length)
       return {
         created: versions.length, advanced: 0, backfilled: 0, unchanged: 0, failed: 0, bytes: 0, types: {}, failures: []
       }
@@ -37,13 +37,13 @@ function fakeStore () {
 }
 
 describe('the memory of a seed', () => {
-  for (const [what, answer] of Object.entries({
+  for (const [outcome, answer] of Object.entries({
     fetches: ({ z, x, y }) =>
       ({ kind: 'tiles', tiles: [{ z, x, y, bytes: png(1), type: 'image/png' }], origin: { url: 'x' }, expires: null }),
     misses: () => ({ kind: 'missing', until: 0 }),
     fails: () => { throw Object.assign(new Error('no'), { code: 'UPSTREAM_FAILED', details: {} }) }
   })) {
-    it(`does not grow with the tiles it ${what}`, async () => {
+    it(`does not grow with the tiles it ${outcome}`, async () => {
       const store = fakeStore()
       const heap = measureHeap(10000)
       const summary = await seed(store, 'map', {
@@ -59,9 +59,10 @@ describe('the memory of a seed', () => {
   }
 })
 
-// A hundred thousand tiles of a server must not need more memory than ten thousand, fetched one by one or as metatiles.
+// The memory of a load from a tile server does not grow from ten thousand to a hundred thousand tiles, fetched one by
+// one or as metatiles.
 
-/** Tiles of 20 kB each, in squares of so many. */
+/** A server of tiles of 20 kB each, in metatiles of side x side tiles. */
 const metatileServer = side => () => {
   const groupOf = (z, x, y) => ({ key: '', tiles: Array.from({ length: side * side },
     (_, index) => ({ z, x: x - x % side + Math.floor(index / side), y: y - y % side + index % side })) })
@@ -77,27 +78,27 @@ describe('the memory of a load from a tile server', () => {
     it(`does not grow with the number of tiles, ${side * side} in a request`, async () => {
       const connect = metatileServer(side)
       const source = await openSource('http://127.0.0.1:1/{z}/{x}/{y}.png', { area, zooms, connect })
-      const used = []
-      const held = () => {
+      const samples = []
+      const memoryInUse = () => {
         collectGarbage()
         const { heapUsed, arrayBuffers } = process.memoryUsage()
         return { heap: heapUsed, tiles: arrayBuffers }
       }
-      const before = held() // of all that was tested before
+      const before = memoryInUse() // memory of earlier tests
       let tiles = 0
       for await (const { x, y, read } of source.walk()) {
         assert.ok(area.has(10, x, y))
         assert.equal((await read()).length, 20000)
         if (++tiles % 10000) continue
-        used.push(held())
+        samples.push(memoryInUse())
       }
       assert.equal(tiles, source.total)
       assert.ok(tiles > 90000)
-      const heap = used.map(({ heap: bytes }) => bytes - before.heap)
+      const heap = samples.map(({ heap: bytes }) => bytes - before.heap)
       assert.ok(Math.min(...heap.slice(-4)) - Math.min(...heap.slice(0, 4)) < 8e6,
         `${heap.map(bytes => Math.round(bytes / 1e6))} MB`)
-      // buffers that nobody holds are given back some time after; all tiles would be 1,800 MB
-      const buffers = used.map(({ tiles: bytes }) => bytes - before.tiles)
+      // unused buffers are freed with a delay; all tiles would be 1,800 MB
+      const buffers = samples.map(({ tiles: bytes }) => bytes - before.tiles)
       assert.ok(Math.max(...buffers) < 150e6, `${buffers.map(bytes => Math.round(bytes / 1e6))} MB`)
     }).timeout(120000)
   }

@@ -1,3 +1,4 @@
+// Seeding a layer from an upstream: areas, plans, dry runs, expired tiles, metatiles and gone tiles.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addSeconds, compareIds, now, parseArea, tileId } from '../../core/index.js'
@@ -14,12 +15,12 @@ onEachStore('seeding', backend => {
 
   it('fetches the tiles of an area, stores them, reports its progress, and fetches none of them again', async () => {
     await map.define({ ttl: HOUR })
-    const [plans, seen] = [[], []]
+    const [plans, progress] = [[], []]
     const summary =
-      await map.seed({ onPlan: plan => plans.push(plan), onProgress: ({ tiles: done }) => seen.push(done) })
+      await map.seed({ onPlan: plan => plans.push(plan), onProgress: ({ tiles: done }) => progress.push(done) })
     assert.deepEqual(counts(summary), { tiles: pyramid(3), fetched: pyramid(3), new: pyramid(3) })
-    assert.deepEqual([summary.planned, seen.at(-1)], [pyramid(3), pyramid(3)])
-    assert.deepEqual(seen, [...seen].sort((a, b) => a - b))
+    assert.deepEqual([summary.planned, progress.at(-1)], [pyramid(3), pyramid(3)])
+    assert.deepEqual(progress, [...progress].sort((a, b) => a - b))
     assert.ok(adds(summary), 'every tile is counted once')
     assert.deepEqual(plans[0].zooms.map(({ tiles }) => tiles), [1, 4, 16, 64])
     const tiles = await checkInvariants(map.url)
@@ -35,8 +36,8 @@ onEachStore('seeding', backend => {
     assert.equal((await map.store.layer('map')).format, 'png', 'it had none')
 
     map.forget()
-    const again = await map.seed()
-    assert.deepEqual(counts(again), { tiles: pyramid(3), fresh: pyramid(3) })
+    const second = await map.seed()
+    assert.deepEqual(counts(second), { tiles: pyramid(3), fresh: pyramid(3) })
     assert.deepEqual(map.asked(), [], 'nothing was asked')
   })
 
@@ -54,11 +55,11 @@ onEachStore('seeding', backend => {
       [[-30, -30], [30, -30], [30, 40], [-30, 40], [-30, -30]]] }
     const summary = await map.seed({ polygon, zooms: { min: 2, max: 5 } })
     const area = parseArea({ polygon })
-    const wanted = [2, 3, 4, 5].flatMap(z => [...area.tiles(z)].map(({ x, y }) => `${z}/${x}/${y}`)).sort()
-    assert.deepEqual((await map.tiles()).sort(), wanted)
-    assert.deepEqual(map.asked().sort(), wanted, 'each was asked for once')
-    assert.equal(summary.planned, wanted.length)
-    assert.ok(!wanted.includes('5/16/16'), 'there is a hole')
+    const expected = [2, 3, 4, 5].flatMap(z => [...area.tiles(z)].map(({ x, y }) => `${z}/${x}/${y}`)).sort()
+    assert.deepEqual((await map.tiles()).sort(), expected)
+    assert.deepEqual(map.asked().sort(), expected, 'each was asked for once')
+    assert.equal(summary.planned, expected.length)
+    assert.ok(!expected.includes('5/16/16'), 'there is a hole')
   })
 
   it('keeps to the zooms and bounds of the layer and of its upstream', async () => {
@@ -117,18 +118,18 @@ onEachStore('seeding', backend => {
     assert.deepEqual(counts(await map.seed({ zooms: { min: 0, max: 2 } })), { tiles: 21, fresh: 21 })
   })
 
-  for (const [what, behaviour] of Object.entries({ 'sends ETags': {}, 'sends every tile again': { etag: false },
+  for (const [answerKind, behaviour] of Object.entries({ 'sends ETags': {}, 'sends every tile again': { etag: false },
     'sends Last-Modified': { lastModified: '2020-02-02T00:00:00Z', etag: false } })) {
-    it(`makes new versions only of changed bytes, with an upstream that ${what}`, async () => {
+    it(`makes new versions only of changed bytes, with an upstream that ${answerKind}`, async () => {
       await map.define()
       map.upstream.behave(behaviour)
       await map.seed()
       map.forget()
       const soon = addSeconds(now(), 1)
       while (now() < soon) await sleep(50)
-      const other = await map.upstream.tile(0, 0, 0, { epoch: 7 })
+      const otherBytes = await map.upstream.tile(0, 0, 0, { epoch: 7 })
       const isChanged = ({ x, z }) => z === 3 && x % 2
-      map.upstream.behave({ ...behaviour, body: tile => isChanged(tile) ? other : undefined,
+      map.upstream.behave({ ...behaviour, body: tile => isChanged(tile) ? otherBytes : undefined,
         ...(behaviour.lastModified &&
           { lastModified: tile => isChanged(tile) ? '2021-03-03T00:00:00Z' : behaviour.lastModified }) })
       const summary = await map.seed({ refreshBefore: soon })
@@ -137,9 +138,9 @@ onEachStore('seeding', backend => {
         const [, z, x] = id.split(':').map(Number)
         assert.equal(versions.length, isChanged({ x, z }) ? 2 : 1, id)
       }
-      const [then, since] = await map.store.versions('map', 3, 1, 1)
+      const [first, second] = await map.store.versions('map', 3, 1, 1)
       if (behaviour.lastModified) {
-        assert.deepEqual([then.time, since.time], ['2020-02-02T00:00:00Z', '2021-03-03T00:00:00Z'])
+        assert.deepEqual([first.time, second.time], ['2020-02-02T00:00:00Z', '2021-03-03T00:00:00Z'])
       }
 
       map.forget()
@@ -154,19 +155,19 @@ onEachStore('seeding', backend => {
     const bbox = '-100,-30,40,60'
     const summary = await map.seed({ bbox, zooms: { min: 3, max: 4 } })
     const area = parseArea({ bbox })
-    const wanted = [3, 4].flatMap(z => [...area.tiles(z)])
-    assert.deepEqual((await map.tiles()).sort(), wanted.map(({ z, x, y }) => `${z}/${x}/${y}`).sort())
-    assert.deepEqual(counts(summary), { tiles: wanted.length, fetched: wanted.length, new: wanted.length })
-    const metatiles = new Set(wanted.map(({ z, x, y }) => `${z}/${x >> 2}/${y >> 2}`))
+    const expected = [3, 4].flatMap(z => [...area.tiles(z)])
+    assert.deepEqual((await map.tiles()).sort(), expected.map(({ z, x, y }) => `${z}/${x}/${y}`).sort())
+    assert.deepEqual(counts(summary), { tiles: expected.length, fetched: expected.length, new: expected.length })
+    const metatiles = new Set(expected.map(({ z, x, y }) => `${z}/${x >> 2}/${y >> 2}`))
     assert.deepEqual([map.asked().length, summary.requests], [metatiles.size, metatiles.size])
-    const [{ z, x, y }] = wanted
+    const [{ z, x, y }] = expected
     assert.deepEqual(await pixelsOf((await map.store.head('map', z, x, y)).bytes), tilePixels(z, x, y, { size: TILE }))
 
     map.forget()
     const soon = addSeconds(now(), 1)
     while (now() < soon) await sleep(50)
     assert.deepEqual(counts(await map.seed({ bbox, zooms: { min: 3, max: 4 }, refreshBefore: soon })),
-      { tiles: wanted.length, fetched: wanted.length, unchanged: wanted.length })
+      { tiles: expected.length, fetched: expected.length, unchanged: expected.length })
     assert.ok(map.upstream.asked.every(({ status }) => status === 304))
   })
 

@@ -1,3 +1,4 @@
+// Seeding when requests fail: repeated requests, lists of failed tiles, limits, and stopped runs.
 import assert from 'node:assert/strict'
 import { Store, parseArea, seed } from '../../loader/index.js'
 import { as, onEachStore } from '../support/backends.js'
@@ -16,7 +17,7 @@ onEachStore('seeding in trouble', backend => {
 
   it('repeats failed requests, and loses no tile to temporary failures', async () => {
     await map.define()
-    map.upstream.behave({ status: 503, times: 8 }) // fewer than would use up every attempt of the first four
+    map.upstream.behave({ status: 503, times: 8 }) // fewer than all attempts of the first four requests
     assert.deepEqual(counts(await map.seed()), { tiles: pyramid(3), fetched: pyramid(3), new: pyramid(3) })
     assert.equal(map.asked().length, pyramid(3) + 8)
   })
@@ -35,17 +36,17 @@ onEachStore('seeding in trouble', backend => {
 
     map.upstream.behave()
     map.forget()
-    const again = await map.seed({ only: listOf(failures.map(({ id }) => id)) })
-    assert.deepEqual(counts(again), { tiles: 8, fetched: 8, new: 8 })
+    const second = await map.seed({ only: listOf(failures.map(({ id }) => id)) })
+    assert.deepEqual(counts(second), { tiles: 8, fetched: 8, new: 8 })
     assert.equal(map.asked().length, 8)
     assert.equal((await map.tiles()).length, 85)
   })
 
-  for (const [what, behaviour] of Object.entries({
+  for (const [fault, behaviour] of Object.entries({
     'are cut off': { truncate: 40 }, 'are no images': { body: '<html>sorry</html>', type: 'image/png' },
     'end in the middle': { cut: true }
   })) {
-    it(`stores no tiles that ${what}`, async () => {
+    it(`stores no tiles that ${fault}`, async () => {
       await map.define()
       map.upstream.behave({ ...behaviour, only: ({ z, x }) => z === 2 && x === 1 })
       const summary = await map.seed({ zooms: { min: 0, max: 2 } })
@@ -143,17 +144,17 @@ onEachStore('seeding in trouble', backend => {
   it('keeps the given rate and concurrency, or those of the upstream', async () => {
     await map.define({}, { rate: 20, concurrency: 3 })
     map.upstream.behave({ wait: 100 })
-    for (const [options, rate, most] of [
+    for (const [options, rate, maxConcurrency] of [
       [{}, 20, 3], [{ rate: 10, concurrency: 2, refreshBefore: '9999-01-01T00:00:00Z' }, 10, 2]
     ]) {
       map.forget()
       map.upstream.mostInFlight = 0
       await map.seed({ zooms: { min: 2, max: 2 }, ...options })
-      const at = map.upstream.asked.map(request => request.at)
-      assert.equal(at.length, 16)
-      const seconds = (at[15] - at[0]) / 1000
+      const times = map.upstream.asked.map(request => request.at)
+      assert.equal(times.length, 16)
+      const seconds = (times[15] - times[0]) / 1000
       assert.ok(seconds > 15 / rate - 0.1, `16 requests in ${seconds} s`)
-      assert.ok(map.upstream.mostInFlight <= most, `${map.upstream.mostInFlight} at once`)
+      assert.ok(map.upstream.mostInFlight <= maxConcurrency, `${map.upstream.mostInFlight} at once`)
     }
   }).timeout(60000)
 
@@ -178,10 +179,10 @@ onEachStore('seeding in trouble', backend => {
   it('stops soon even when the upstream never answers', async () => {
     await map.define()
     map.upstream.behave({ never: true })
-    const stop = new AbortController()
-    const seeding = map.seed({ signal: stop.signal, fetching: { ...QUICK, grace: 0.1 } })
+    const controller = new AbortController()
+    const seeding = map.seed({ signal: controller.signal, fetching: { ...QUICK, grace: 0.1 } })
     await until(() => map.upstream.inFlight > 0)
-    stop.abort()
+    controller.abort()
     await assert.rejects(seeding, { code: 'ABORTED' })
   })
 
@@ -189,8 +190,8 @@ onEachStore('seeding in trouble', backend => {
     it('stops at the first batch without the right to write', async () => {
       await map.define()
       await publishFunctions(map.store)
-      const nobody = await Store.open(as(map.url))
-      await assert.rejects(seed(nobody, 'map', {
+      const anonymousStore = await Store.open(as(map.url))
+      await assert.rejects(seed(anonymousStore, 'map', {
         area: parseArea({ bbox: '-180,-85,180,85' }), zooms: { min: 0, max: 5 }, networks: LOOPBACK, fetching: QUICK
       }), error => {
         assert.deepEqual([error.code, error.summary.new], ['FORBIDDEN', 0])

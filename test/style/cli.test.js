@@ -1,4 +1,4 @@
-// tilecouch layer --style and --qgis, and tilecouch remove --style, as they are typed.
+// tilecouch layer --style and --qgis, and tilecouch remove --style on the command line.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -11,11 +11,11 @@ import { pattern } from '../support/pattern.js'
 
 describe('tilecouch layer --style', () => {
   const folder = useFolder()
-  const own = useStore(backends[0], { published: 'functions', fill: async store => {
+  const stage = useStore(backends[0], { published: 'functions', fill: async store => {
     await store.defineLayer('osm', { format: 'pbf' })
     await store.defineLayer('relief')
   } })
-  const layer = (...argv) => runCommand(['layer', ...argv, '--db', own.url])
+  const layer = (...argv) => runCommand(['layer', ...argv, '--db', stage.url])
   const style = (name, file, ...argv) => layer(name, '--style', file, ...argv)
   const file = (more = {}) => {
     folder.write({ 'style.json': JSON.stringify(styleOf(more)) })
@@ -38,7 +38,7 @@ describe('tilecouch layer --style', () => {
         /style from 2022-01-01T00:00:00Z on: Plain\n/,
         /style from 2024-03-01T00:00:00Z on: Streets, with 6 files\n$/
       ))
-    assert.deepEqual(JSON.parse((await layer('osm', '--json')).out).styles.map(({ stored, ...one }) => one), [
+    assert.deepEqual(JSON.parse((await layer('osm', '--json')).out).styles.map(({ stored, ...entry }) => entry), [
       { time: '2022-01-01T00:00:00Z', name: 'Plain', layers: 2, files: 0 },
       { time: '2024-03-01T00:00:00Z', name: 'Streets', layers: 2, files: 6 }
     ])
@@ -57,13 +57,13 @@ describe('tilecouch layer --style', () => {
       assert.match(err, code)
     }
     assert.match((await layer('osm', '--time', '2024')).err, /it is the time of a style: add --style.*BAD_OPTION/)
-    assert.deepEqual(await own.store.styles('osm'), [])
+    assert.deepEqual(await stage.store.styles('osm'), [])
   })
 
   it('stores styles that tilecouch remove --style removes after a confirmation', async () => {
     await style('osm', file({ name: 'A' }), '--time', '2022-03-01')
     await style('osm', file({ name: 'B' }), '--time', '2022-05-01')
-    const remove = (...argv) => runCommand(['remove', 'osm', '--db', own.url, ...argv])
+    const remove = (...argv) => runCommand(['remove', 'osm', '--db', stage.url, ...argv])
     assert.match((await remove('--style', '2022-03')).err, /NOT_CONFIRMED/)
     assert.match((await remove('--style', '2022', '--yes')).err,
       /there are 2 styles, such as 2022-03-01T00:00:00Z and 2022-05-01T00:00:00Z: name one/)
@@ -72,24 +72,24 @@ describe('tilecouch layer --style', () => {
       /it is a whole style: leave out other options/)
     assert.match((await remove('--style', '2022-03', '--dry-run')).err,
       /^Would remove the style osm@2022-03-01T00:00:00Z$/m)
-    assert.equal((await own.store.styles('osm')).length, 2)
+    assert.equal((await stage.store.styles('osm')).length, 2)
     assert.equal((await remove('--style', '2022-03', '--yes')).out, 'Removed the style osm@2022-03-01T00:00:00Z\n')
-    const { out } = await runAtTerminal(['remove', 'osm', '--style', '2022-05-01', '--db', own.url], 'osm')
+    const { out } = await runAtTerminal(['remove', 'osm', '--style', '2022-05-01', '--db', stage.url], 'osm')
     assert.equal(out, 'Removed the style osm@2022-05-01T00:00:00Z\n')
-    assert.deepEqual(await own.store.styles('osm'), [])
+    assert.deepEqual(await stage.store.styles('osm'), [])
   })
 })
 
 describe('tilecouch layer --qgis', () => {
   const folder = useFolder()
-  const own = useStore(backends[0], { published: 'functions', fill: async store => {
+  const stage = useStore(backends[0], { published: 'functions', fill: async store => {
     await store.defineLayer('town', { name: 'Town' })
     await store.defineLayer('swiss', { grid: 'LV95', format: 'jpg', maxzoom: 20 })
     await store.defineLayer('shapes', { grid: 'LV95', format: 'pbf' })
     await store.putEdition('swiss', '2022-03-01T00:00:00Z', { complete: true })
     for (const year of [2022, 2023]) await store.putEdition('town', `${year}-03-01T00:00:00Z`, { complete: true })
   } })
-  const layer = (...argv) => runCommand(['layer', ...argv, '--db', own.url])
+  const layer = (...argv) => runCommand(['layer', ...argv, '--db', stage.url])
   const file = () => path.join(folder.dir, 'town.qlr')
 
   it('writes a layer file with every edition, from a gateway or from the CouchDB of the store', async () => {
@@ -102,9 +102,9 @@ describe('tilecouch layer --qgis', () => {
       ), text)
     }
     await layer('town', '--qgis', file(), '--time', '2022')
-    const one = readFileSync(file(), 'utf8')
-    assert.ok(one.includes(`url=${as(own.url)}/_design/tiles/_rewrite/town@2022/`), one)
-    assert.ok(one.includes('<layername>Town, 2022</layername>') && !one.includes('<temporal'))
+    const layerFile = readFileSync(file(), 'utf8')
+    assert.ok(layerFile.includes(`url=${as(stage.url)}/_design/tiles/_rewrite/town@2022/`), layerFile)
+    assert.ok(layerFile.includes('<layername>Town, 2022</layername>') && !layerFile.includes('<temporal'))
   })
 
   it('writes layers of the WMTS of a gateway if the layer is in another grid', async () => {
@@ -115,11 +115,11 @@ describe('tilecouch layer --qgis', () => {
       assert.match(text, /<authid>EPSG:2056<\/authid>/)
       return (/<datasource>(.*)<\/datasource>/.exec(text) ?? [])[1].replaceAll('&#38;', '&')
     }
-    const common = 'contextualWMSLegend=0&crs=EPSG:2056&dpiMode=7&format=image/jpeg&layers=swiss&styles=default'
+    const parameters = 'contextualWMSLegend=0&crs=EPSG:2056&dpiMode=7&format=image/jpeg&layers=swiss&styles=default'
     const url = '&tileMatrixSet=LV95_Level20&url=http://maps.example.org/gis/wmts'
     assert.equal(await sourceOf(),
-      `${common}&tileDimensions=Time%3D2022-03-01T00:00:00Z${url}/1.0.0/WMTSCapabilities.xml`)
-    assert.equal(await sourceOf('--time', '2022'), `${common}${url}@2022/1.0.0/WMTSCapabilities.xml`)
+      `${parameters}&tileDimensions=Time%3D2022-03-01T00:00:00Z${url}/1.0.0/WMTSCapabilities.xml`)
+    assert.equal(await sourceOf('--time', '2022'), `${parameters}${url}@2022/1.0.0/WMTSCapabilities.xml`)
   })
 
   it('reports errors', async () => {

@@ -1,4 +1,4 @@
-// A style with everything that may belong to it.
+// A style with all parts that a style may have.
 import { png } from '../support/tiles.js'
 
 export const [T1, T2, T3] = ['2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']

@@ -23,28 +23,28 @@ import { T1, T2, T3, folderOf, styleOf } from './files.js'
 
 onEachStore('a style', backend => {
   const folder = useFolder()
-  const own = useStore(backend, { published: true, once: true, fill: async store => {
+  const stage = useStore(backend, { published: true, once: true, fill: async store => {
     await store.defineLayer('relief', { minzoom: 3, maxzoom: 3 })
     await store.write(square({ layer: 'relief', time: T1, z: 3, side: 2, seed: () => 1 }))
   } })
   beforeEach(async () => {
-    await own.store.defineLayer('osm',
+    await stage.store.defineLayer('osm',
       { format: 'pbf', minzoom: 0, maxzoom: 3, vector_layers: [{ id: 'place', fields: { name: 'String' } }] })
     await removeStyles()
   })
   let number = 0
-  /** Stores a folder. */
+  /** Stores a style folder. */
   function put (time, more, files = folderOf(more)) {
     const name = `style${number++}`
     folder.write(Object.fromEntries(Object.entries(files).map(([file, bytes]) => [`${name}/${file}`, bytes])))
-    return storeStyle(own.store, 'osm', path.join(folder.dir, name), { time })
+    return storeStyle(stage.store, 'osm', path.join(folder.dir, name), { time })
   }
-  const timesOf = async (layer, store = own.store) => (await store.styles(layer)).map(({ time }) => time)
+  const timesOf = async (layer, store = stage.store) => (await store.styles(layer)).map(({ time }) => time)
   const removeStyles = async () => {
-    for (const time of await timesOf('osm')) await removeStyle(own.store, 'osm', time)
+    for (const time of await timesOf('osm')) await removeStyle(stage.store, 'osm', time)
   }
-  /** From CouchDB itself, as nobody. */
-  const couch = (address, url = own.url) => request(`${as(url)}/_design/tiles/_rewrite${address}`)
+  /** Requests an address of CouchDB itself, without a user. */
+  const couch = (address, url = stage.url) => request(`${as(url)}/_design/tiles/_rewrite${address}`)
 
   it('is shown from its time on, and a style of an older time only before it', async () => {
     assert.deepEqual(await put('2023', { name: 'B' }),
@@ -54,30 +54,30 @@ onEachStore('a style', backend => {
     assert.deepEqual(await timesOf('osm'), [T1, T2, T3])
     for (const [time, name] of [['2021', undefined], ['2022', 'A'],
       [T2, 'B'], ['2023-06', 'B'], ['2024', 'C'], [undefined, 'C']]) {
-      assert.equal((await own.store.style('osm', time))?.style.name, name, time)
+      assert.equal((await stage.store.style('osm', time))?.style.name, name, time)
     }
   })
 
   it('is shown from each of its times on, in whatever order styles are stored', async () => {
-    const stored = { 2022: 'S', 2024: 'S', 2023: 'T' }
+    const names = { 2022: 'S', 2024: 'S', 2023: 'T' }
     const orders = [[2022, 2024, 2023], [2022, 2023, 2024], [2024, 2023, 2022], [2023, 2022, 2024]]
     for (const order of orders) {
       await removeStyles()
-      for (const year of order) await put(`${year}`, { name: stored[year] })
-      const shown =
-        await Promise.all(Object.keys(stored).map(async year => (await own.store.style('osm', year)).style.name))
-      assert.deepEqual(shown, ['S', 'T', 'S'], String(order))
+      for (const year of order) await put(`${year}`, { name: names[year] })
+      const shownNames =
+        await Promise.all(Object.keys(names).map(async year => (await stage.store.style('osm', year)).style.name))
+      assert.deepEqual(shownNames, ['S', 'T', 'S'], String(order))
     }
   })
 
   it('is not stored twice for one time, and another one for the same time is refused', async () => {
     await put(T1, { name: 'A' })
-    const { update_seq: before } = await own.store.info()
+    const { update_seq: before } = await stage.store.info()
     assert.equal((await put(T1, { name: 'A' })).isNew, false)
     await assert.rejects(put(T1, { name: 'B' }), { code: 'STYLE_TAKEN' })
     await assert.rejects(put(T1, { name: 'A' }, { ...folderOf({ name: 'A' }), 'sprite.png': png(9) }),
       { code: 'STYLE_TAKEN' }, 'a sprite belongs to it')
-    assert.equal(parseInt((await own.store.info()).update_seq), parseInt(before), 'nothing was written')
+    assert.equal(parseInt((await stage.store.info()).update_seq), parseInt(before), 'nothing was written')
     await put(T2, { name: 'B' })
     assert.equal((await put(T3, { name: 'A' })).isNew, true, 'back to how it was')
   })
@@ -86,66 +86,66 @@ onEachStore('a style', backend => {
     await put(T1, { name: 'A' })
     const future = `${new Date().getFullYear() + 2}-01-01T00:00:00Z`
     await put(future, { name: 'B' })
-    const { update_seq: before } = await own.store.info()
+    const { update_seq: before } = await stage.store.info()
     const { time, isNew } = await put(undefined, { name: 'A' })
     assert.deepEqual([time, isNew], [T1, false])
-    assert.equal(parseInt((await own.store.info()).update_seq), parseInt(before), 'nothing was written')
+    assert.equal(parseInt((await stage.store.info()).update_seq), parseInt(before), 'nothing was written')
     assert.equal((await put(undefined, { name: 'B' })).isNew, true, 'the same one counts only later')
     assert.equal((await put(T2, { name: 'A' })).isNew, true, 'a time that is given is stated')
-    assert.deepEqual((await timesOf('osm')).map(one => [T1, T2, future].includes(one)), [true, true, false, true])
+    assert.deepEqual((await timesOf('osm')).map(date => [T1, T2, future].includes(date)), [true, true, false, true])
   })
 
   it('is stored by one of several writers for the same time, and by all for different times', async () => {
     const names = ['A', 'B', 'C', 'D']
-    const same = await Promise.allSettled(names.map(name => put(T1, { name })))
-    assert.deepEqual(same.map(({ status }) => status).sort(), ['fulfilled', 'rejected', 'rejected', 'rejected'])
-    for (const one of same) if (one.status === 'rejected') assert.equal(one.reason.code, 'STYLE_TAKEN')
-    await Promise.all(names.map((name, at) => put(`202${at + 3}-01-01`, { name: `${name}${at}` })))
+    const results = await Promise.allSettled(names.map(name => put(T1, { name })))
+    assert.deepEqual(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected', 'rejected', 'rejected'])
+    for (const result of results) if (result.status === 'rejected') assert.equal(result.reason.code, 'STYLE_TAKEN')
+    await Promise.all(names.map((name, index) => put(`202${index + 3}-01-01`, { name: `${name}${index}` })))
     assert.equal((await timesOf('osm')).length, 5)
   })
 
   it('is refused before anything is written if it names a missing layer', async () => {
-    const { update_seq: before } = await own.store.info()
+    const { update_seq: before } = await stage.store.info()
     await assert.rejects(put(T1, { sources: { roads: { type: 'vector', url: 'couch://roads' } }, layers: [] }),
       { code: 'BAD_STYLE' })
     await assert.rejects(put('soon'), { code: 'BAD_TIME' })
-    await assert.rejects(storeStyle(own.store, 'roads', folder.dir),
+    await assert.rejects(storeStyle(stage.store, 'roads', folder.dir),
       error => ['LAYER_NOT_FOUND', 'BAD_STYLE'].includes(error.code))
-    assert.equal(parseInt((await own.store.info()).update_seq), parseInt(before))
+    assert.equal(parseInt((await stage.store.info()).update_seq), parseInt(before))
   })
 
   it('is served with sprite and glyphs, now and as of a time, by CouchDB and a gateway', async () => {
     await put(T1, { name: 'A' })
     await put(T3, { name: 'C' })
-    const gateway = await openGateway(own.url)
+    const gateway = await openGateway(stage.url)
     try {
-      const bases = { couch: `${as(own.url)}/_design/tiles/_rewrite/`, gateway: `${gateway.url}/` }
-      for (const [what, base] of Object.entries(bases)) {
+      const bases = { couch: `${as(stage.url)}/_design/tiles/_rewrite/`, gateway: `${gateway.url}/` }
+      for (const [server, base] of Object.entries(bases)) {
         for (const [reference, name, time] of [['osm', 'C', T3], ['osm@2022', 'A', T1],
           [`osm@${T2}`, 'A', T1], ['osm@2024-01', 'C', T3]]) {
           const answer = await fetch(`${base}${reference}/style.json`)
           const style = await answer.json()
-          assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'application/json'], what)
-          const own_ = `${base}styles/osm@${time}/`
+          assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'application/json'], server)
+          const styleUrl = `${base}styles/osm@${time}/`
           assert.deepEqual(validateStyleMin(style).map(({ message }) => message), [])
           assert.deepEqual(style, styleOf({
             name,
-            sprite: `${own_}sprite`,
-            glyphs: `${own_}glyphs/{fontstack}/{range}.pbf`,
+            sprite: `${styleUrl}sprite`,
+            glyphs: `${styleUrl}glyphs/{fontstack}/{range}.pbf`,
             sources: {
               osm: { type: 'vector', url: `${base}${reference}.json` },
               relief: {
                 type: 'raster', tiles: [`${base}${reference.replace('osm', 'relief')}/{z}/{x}/{y}.png`], tileSize: 256
               }
             }
-          }), what)
+          }), server)
           const tileJson = await (await fetch(style.sources.osm.url)).json()
           assert.deepEqual(tileJson.tiles, [`${base}${reference}/{z}/{x}/{y}.pbf`])
           for (const [file, type] of [['.json', 'application/json'], ['.png', 'image/png'],
             ['@2x.json', 'application/json'], ['@2x.png', 'image/png']]) {
-            const got = await fetch(style.sprite + file)
-            assert.deepEqual([got.status, got.headers.get('content-type')], [200, type], `${what} ${file}`)
-            assert.deepEqual(Buffer.from(await got.arrayBuffer()), Buffer.from(folderOf()[`sprite${file}`]))
+            const sprite = await fetch(style.sprite + file)
+            assert.deepEqual([sprite.status, sprite.headers.get('content-type')], [200, type], `${server} ${file}`)
+            assert.deepEqual(Buffer.from(await sprite.arrayBuffer()), Buffer.from(folderOf()[`sprite${file}`]))
           }
           const glyphs = style.glyphs.replace('{fontstack}', 'Noto Sans Regular,Arial').replace('{range}', '256-511')
           const range = await fetch(glyphs)
@@ -167,33 +167,33 @@ onEachStore('a style', backend => {
   })
 
   it('is the same default style from CouchDB and a gateway when none is stored', async () => {
-    await own.store.defineLayer('waters', { format: 'pbf' })
+    await stage.store.defineLayer('waters', { format: 'pbf' })
     await put(T2)
-    const gateway = await openGateway(own.url)
+    const gateway = await openGateway(stage.url)
     try {
-      const bases = [`${as(own.url)}/_design/tiles/_rewrite/`, `${gateway.url}/`]
-      for (const path_ of ['osm@2021/style.json', 'osm@2021/style.json?theme=dark',
+      const bases = [`${as(stage.url)}/_design/tiles/_rewrite/`, `${gateway.url}/`]
+      for (const address of ['osm@2021/style.json', 'osm@2021/style.json?theme=dark',
         'relief/style.json', 'relief@2022/style.json']) {
-        const [theirs, ours] = await Promise.all(
-          bases.map(async base => JSON.parse((await (await fetch(base + path_)).text()).replaceAll(base, '/')))
+        const [fromCouchDb, fromGateway] = await Promise.all(
+          bases.map(async base => JSON.parse((await (await fetch(base + address)).text()).replaceAll(base, '/')))
         )
-        assert.deepEqual(ours, theirs, path_)
-        assert.deepEqual(validateStyleMin(ours).map(({ message }) => message), [])
+        assert.deepEqual(fromGateway, fromCouchDb, address)
+        assert.deepEqual(validateStyleMin(fromGateway).map(({ message }) => message), [])
       }
-      for (const [path_, status, code] of [['waters/style.json', 404, 'STYLE_UNKNOWN'], [
+      for (const [address, status, code] of [['waters/style.json', 404, 'STYLE_UNKNOWN'], [
         'nope/style.json', 404, 'LAYER_NOT_FOUND'
       ], ['osm@24/style.json', 400, 'BAD_TIME'], ['Osm/style.json', 400, 'BAD_LAYER']]) {
         for (const base of bases) {
-          const answer = await fetch(base + path_)
-          assert.deepEqual([answer.status, (await answer.json()).error], [status, code], base + path_)
+          const answer = await fetch(base + address)
+          assert.deepEqual([answer.status, (await answer.json()).error], [status, code], base + address)
         }
       }
-      // as STYLE_UNKNOWN advises: a load lists what is in the tiles
+      // A load lists the source layers of the tiles, as STYLE_UNKNOWN advises.
       const files = folder.write(
         { 'tiles/1/0/0.pbf': packTile({ lakes: [{ type: 'Point', lines: [[[1, 1]]], properties: { name: 'Como' } }] }) }
       )
       const source = await openSource(path.join(files, 'tiles'))
-      await load(own.store, source, { layer: 'waters' })
+      await load(stage.store, source, { layer: 'waters' })
       await source.close()
       for (const base of bases) {
         const find = async () => {
@@ -214,62 +214,62 @@ onEachStore('a style', backend => {
     await put(T3, { name: 'C' })
     for (const selection of [{}, { layers: ['osm'] }, { current: true }]) {
       const target = await backend.database()
-      await mirror(own.url, target, selection)
+      await mirror(stage.url, target, selection)
       assert.deepEqual(await timesOf('osm', await Store.open(target)), [T1, T3], JSON.stringify(selection))
       assert.equal((await couch(`/styles/osm@${T1}/glyphs/Noto%20Sans%20Regular/0-255.pbf`, target)).status, 200)
     }
-    const without = await backend.database()
-    await mirror(own.url, without, { layers: ['relief'] })
-    assert.deepEqual(await timesOf('osm', await Store.open(without)), [])
+    const otherTarget = await backend.database()
+    await mirror(stage.url, otherTarget, { layers: ['relief'] })
+    assert.deepEqual(await timesOf('osm', await Store.open(otherTarget)), [])
 
-    const { styles } = await copyLayer(own.store, 'osm', 'town')
+    const { styles } = await copyLayer(stage.store, 'osm', 'town')
     assert.equal(styles, 2)
     const copied = await (await couch('/town@2022/style.json')).json()
     assert.ok(copied.sources.osm.url.endsWith('/town@2022.json') && copied.sprite.endsWith(`/styles/town@${T1}/sprite`))
-    assert.equal((await copyLayer(own.store, 'osm', 'town')).styles, 0)
-    await moveLayer(own.store, 'town', 'city')
+    assert.equal((await copyLayer(stage.store, 'osm', 'town')).styles, 0)
+    await moveLayer(stage.store, 'town', 'city')
     assert.deepEqual([await timesOf('town'), await timesOf('city')], [[], [T1, T3]])
     assert.deepEqual(Buffer.from(await (await couch(`/styles/city@${T3}/sprite.png`)).arrayBuffer()), png(1))
 
     const file = path.join(folder.dir, 'a.tcb')
-    await backup(own.store, file)
+    await backup(stage.store, file)
     const restored = await backend.database()
     await restore([file], restored, { rights: 'give' })
-    assert.deepEqual(await differences(own.url, restored, { revpos: backend.name === 'CouchDB' }), [])
+    assert.deepEqual(await differences(stage.url, restored, { revpos: backend.name === 'CouchDB' }), [])
   }).timeout(60000)
 
   it('can be removed alone and stored again, and is removed with its layer', async () => {
     await put(T1)
     await put(T3, { name: 'C' })
-    assert.deepEqual([(await removeStyle(own.store, 'osm', T3, { dryRun: true })).styles, await timesOf('osm')],
+    assert.deepEqual([(await removeStyle(stage.store, 'osm', T3, { dryRun: true })).styles, await timesOf('osm')],
       [1, [T1, T3]])
-    assert.equal((await removeStyle(own.store, 'osm', T3)).styles, 1)
+    assert.equal((await removeStyle(stage.store, 'osm', T3)).styles, 1)
     assert.deepEqual(await timesOf('osm'), [T1])
     assert.equal((await put(T3, { name: 'D' })).isNew, true)
-    assert.equal((await own.store.style('osm')).style.name, 'D')
-    await removeLayer(own.store, 'osm')
+    assert.equal((await stage.store.style('osm')).style.name, 'D')
+    await removeLayer(stage.store, 'osm')
     assert.deepEqual(await timesOf('osm'), [])
     assert.equal((await couch('/osm/style.json')).status, 404)
   })
 
   it('cannot be changed, and is refused with invalid fields or files', async () => {
     await put(T1)
-    const doc = await own.store.couch.get(`style:osm@${T1}`)
-    const send = body => json(`${own.url}/${encodeURIComponent(body._id)}`,
+    const doc = await stage.store.couch.get(`style:osm@${T1}`)
+    const send = body => json(`${stage.url}/${encodeURIComponent(body._id)}`,
       { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
     assert.match((await send({ ...doc, style: { ...doc.style, name: 'X' } })).reason, /a style never changes/)
-    const made = more => ({ _id: `style:osm@${T2}`, type: 'style', layer: 'osm', time: T2, style: styleOf(), ...more })
-    const file = (name, type, data = 'AAAA') => made({ _attachments: { [name]: { content_type: type, data } } })
-    for (const [body, why] of /** @type {[any, RegExp][]} */ ([
-      [made({ style: undefined }), /has the field style/],
-      [made({ style: { version: 7 } }), /style of this style must be/],
-      [made({ time: '2023' }), /time of this style must be/],
-      [made({ layer: 'relief' }), /the id must be style:relief@/],
+    const docOf = more => ({ _id: `style:osm@${T2}`, type: 'style', layer: 'osm', time: T2, style: styleOf(), ...more })
+    const file = (name, type, data = 'AAAA') => docOf({ _attachments: { [name]: { content_type: type, data } } })
+    for (const [body, pattern] of /** @type {[any, RegExp][]} */ ([
+      [docOf({ style: undefined }), /has the field style/],
+      [docOf({ style: { version: 7 } }), /style of this style must be/],
+      [docOf({ time: '2023' }), /time of this style must be/],
+      [docOf({ layer: 'relief' }), /the id must be style:relief@/],
       [file('a.html', 'text/html'), /the files of a style are/],
       [file('sprite.png', 'text/html'), /the files of a style are/],
       [file('glyphs/../0-255.pbf', 'text/html'), /the files of a style are/],
       [file('sprite.png', 'image/png', Buffer.alloc(4194305).toString('base64')), /at most 4194304 bytes/]
-    ])) assert.match((await send(body)).reason, why)
+    ])) assert.match((await send(body)).reason, pattern)
     assert.equal((await send(file('sprite.png', 'image/png'))).ok, true)
   })
 })
@@ -295,16 +295,16 @@ describe('reading a style', () => {
     assert.deepEqual(ignored, ['README.md', 'glyphs/LICENSE'])
   })
 
-  const wrong = {
+  const badStyles = {
     'is not JSON': [{ 'style.json': '{' }, /is not JSON/],
     'is missing': [{ 'sprite.json': '{}' }, /there is no such file/],
     'has a sprite image that is not PNG': [{ ...folderOf(), 'sprite.png': 'GIF89a' }, /sprite\.png is no PNG/],
     'has a sprite that is not JSON': [{ ...folderOf(), 'sprite@2x.json': '<html>' }, /sprite@2x\.json is not JSON/],
     'has an empty range of glyphs': [{ ...folderOf(), 'glyphs/Noto Sans Regular/0-255.pbf': '' }, /0-255\.pbf is empty/]
   }
-  for (const [what, [files, why]] of Object.entries(wrong)) {
-    it(`refuses a style that ${what}`, () => assert.rejects(readStyle(folder.write(files)),
-      error => error.code === 'BAD_STYLE' && why.test(error.message)))
+  for (const [fault, [files, pattern]] of Object.entries(badStyles)) {
+    it(`refuses a style that ${fault}`, () => assert.rejects(readStyle(folder.write(files)),
+      error => error.code === 'BAD_STYLE' && pattern.test(error.message)))
   }
 
   it('reports a missing file',
@@ -314,7 +314,7 @@ describe('reading a style', () => {
 describe('the check of a style', () => {
   const layers = new Set(['osm', 'relief'])
   const files = Object.keys(folderOf()).filter(name => name !== 'style.json')
-  const why = (more, beside = []) => whyNotStyle(styleOf(more), beside, layers)
+  const reasonFor = (more, fileNames = []) => whyNotStyle(styleOf(more), fileNames, layers)
 
   it('accepts layers of the store, with or without a time, and URLs of other servers', () => {
     for (const source of [
@@ -322,13 +322,13 @@ describe('the check of a style', () => {
       { type: 'raster-dem', tiles: ['couch://relief/{z}/{x}/{y}.png'] },
       { type: 'vector', url: 'https://tiles.example.org/x.json' },
       { type: 'geojson', data: { type: 'FeatureCollection', features: [] } }
-    ]) assert.equal(why({ sources: { osm: source } }), undefined, JSON.stringify(source))
-    assert.equal(why({}, files), undefined)
+    ]) assert.equal(reasonFor({ sources: { osm: source } }), undefined, JSON.stringify(source))
+    assert.equal(reasonFor({}, files), undefined)
   })
 
   it('refuses what is malformed or names missing layers, files or fonts', () => {
     const source = value => ({ sources: { osm: value } })
-    for (const [more, beside, words] of /** @type {[any, string[], RegExp][]} */ ([
+    for (const [more, fileNames, words] of /** @type {[any, string[], RegExp][]} */ ([
       [{ version: 7 }, [], /no style of version 8/],
       [{ sources: [] }, [], /no style of version 8/],
       [{ layers: undefined }, [], /no style of version 8/],
@@ -359,9 +359,9 @@ describe('the check of a style', () => {
           ]
         }, files, /needs the font "Bold"/
       ]
-    ])) assert.match(why(more, beside) ?? '', words, JSON.stringify(more))
-    for (const odd of [null, 5, 'x', [], { version: 8 }]) {
-      assert.match(whyNotStyle(odd, [], layers) ?? '', /no style of version 8/)
+    ])) assert.match(reasonFor(more, fileNames) ?? '', words, JSON.stringify(more))
+    for (const invalid of [null, 5, 'x', [], { version: 8 }]) {
+      assert.match(whyNotStyle(invalid, [], layers) ?? '', /no style of version 8/)
     }
   })
 })

@@ -1,4 +1,5 @@
-// Leaflet and the library's bundle for script tags, run in Node: enough of a window for them to load, not to draw.
+// Runs Leaflet and the library's bundle for script tags in Node. The window has enough parts to load them, but not to
+// draw.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import vm from 'node:vm'
@@ -8,7 +9,7 @@ const style = new Proxy({}, { has: () => true, get: () => '' })
 const element = () => ({ style, childNodes: [], appendChild () {}, setAttribute () {}, getContext: () => ({}) })
 
 /**
- * @returns {Promise<{L: any, added: string[]}>} added: paths on L that the library put there
+ * @returns {Promise<{L: any, added: string[]}>} added: paths on L that the library added
  */
 export async function loadGlobal () {
   const window = {
@@ -34,9 +35,9 @@ export async function loadGlobal () {
   return { L, added: added.sort() }
 }
 
-// an object is a namespace, and a class or a function may have some more on it
+// an object is a namespace, and a class or a function may have further members
 function paths (path, value) {
   if (typeof value === 'object') return Object.keys(value).flatMap(name => paths(`${path}.${name}`, value[name]))
-  const more = Object.keys(value).filter(name => /^(History|history|Coverage|coverage)$/.test(name))
-  return [path, ...more.map(name => `${path}.${name}`)]
+  const memberNames = Object.keys(value).filter(name => /^(History|history|Coverage|coverage)$/.test(name))
+  return [path, ...memberNames.map(name => `${path}.${name}`)]
 }

@@ -1,3 +1,4 @@
+// The type declarations of the client library, compared with its script and compiled with a page.
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -12,7 +13,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const text = readdirSync(path.join(root, 'client'), { recursive: true }).map(String)
   .filter(name => name.endsWith('.js')).map(name => readFileSync(path.join(root, 'client', name), 'utf8')).join('\n')
 
-/** A page that is written against the package: every line that must not compile says so. */
+/** The source of a page that uses the package. Every line that must not compile is marked. */
 const PAGE = `import * as L from 'leaflet'
 import { historyLayer, OfflineStore, timeline, type Change, type LayerDocument } from './types/client/index.js'
 import { Clock } from './types/client/leaflet/history.js'
@@ -37,16 +38,16 @@ new OfflineStore({})
 /** Paths on the global L that global.d.ts declares: `TileLayer.Couch.History`. */
 function globalPaths () {
   const paths = []
-  const walk = (node, at) => {
-    if (ts.isModuleDeclaration(node)) for (const inner of node.body.statements) walk(inner, [...at, node.name.text])
+  const walk = (node, trail) => {
+    if (ts.isModuleDeclaration(node)) for (const inner of node.body.statements) walk(inner, [...trail, node.name.text])
     else if (ts.isVariableStatement(node)) for (const { name, type } of node.declarationList.declarations) {
-      value(type, [...at, name.getText()])
+      value(type, [...trail, name.getText()])
     }
   }
-  const value = (type, at) => {
-    if (ts.isIntersectionTypeNode(type)) return type.types.forEach(part => value(part, at))
-    if (!ts.isTypeLiteralNode(type)) return paths.push(at.slice(1).join('.'))
-    for (const member of type.members) value(member.type, [...at, member.name.text])
+  const value = (type, trail) => {
+    if (ts.isIntersectionTypeNode(type)) return type.types.forEach(part => value(part, trail))
+    if (!ts.isTypeLiteralNode(type)) return paths.push(trail.slice(1).join('.'))
+    for (const member of type.members) value(member.type, [...trail, member.name.text])
   }
   ts.createSourceFile('global.d.ts', readFileSync(path.join(root, 'client/global.d.ts'), 'utf8'),
     ts.ScriptTarget.Latest, true).statements.forEach(statement => walk(statement, []))

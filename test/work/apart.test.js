@@ -1,4 +1,5 @@
-// Documents about the running of a store are for those who administer it: nothing else heeds, copies or shows them.
+// Documents about the running of a store concern its administrators. Everything else ignores them, and does not copy or
+// show them.
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import PouchDB from 'pouchdb-node'
@@ -19,14 +20,14 @@ const RUN = '20240301T101500123-4f9k'
 const WORK = { _id: `work:${RUN}`, type: 'work', command: 'load', args: [
   'load', 'private/'
 ], layer: 'osm', state: 'running', started: T1, seen: T1, user: 'anna' }
-/** As they will be: validation takes none of them yet. */
+/** other kinds, which this validation does not know */
 const OTHERS = [{ _id: `activity:${RUN}`, type: 'activity', before: 'private/' },
   { _id: 'token:abc-_1', type: 'token', hash: 'private/' }]
 const IDS = [WORK, ...OTHERS].map(({ _id }) => _id)
 
 onEachStore('documents about the running of a store', backend => {
   const folder = useFolder()
-  const own = useStore(backend, {
+  const stage = useStore(backend, {
     once: true,
     fill: async store => {
       await store.defineLayer('osm')
@@ -36,25 +37,25 @@ onEachStore('documents about the running of a store', backend => {
     }
   })
   const idsOf = async url => (await json(`${url}/_all_docs`)).rows.map(({ id }) => id)
-  const isFree = async url => assert.deepEqual((await idsOf(url)).filter(isAdministrative), [])
+  const assertFree = async url => assert.deepEqual((await idsOf(url)).filter(isAdministrative), [])
 
   it('are not mirrored, neither with the whole store nor with a part', async () => {
     for (
-      const wanted of [{}, { layers: ['osm'] }, { area: parseArea({ bbox: '-180,-85,180,85' }) }, { current: true }]
+      const selection of [{}, { layers: ['osm'] }, { area: parseArea({ bbox: '-180,-85,180,85' }) }, { current: true }]
     ) {
       const target = await backend.database()
-      const { lacking, tiles } = await mirror(own.url, target, wanted)
+      const { lacking, tiles } = await mirror(stage.url, target, selection)
       assert.deepEqual([lacking, tiles], [0, 16])
-      await isFree(target)
+      await assertFree(target)
     }
   }).timeout(60000)
 
   it('are in no backup, even when they change during it, and make no differences for a restore', async () => {
     const file = path.join(folder.dir, 'a.tcb')
     let changes = 0
-    const change = async () => { await own.store.couch.update(WORK._id, doc => ({ ...doc, done: ++changes })) }
+    const change = async () => { await stage.store.couch.update(WORK._id, doc => ({ ...doc, done: ++changes })) }
     const summary =
-      await backup(own.store, file, { limits: { page: 5 }, onProgress: () => { change().catch(() => {}) } })
+      await backup(stage.store, file, { limits: { page: 5 }, onProgress: () => { change().catch(() => {}) } })
     assert.equal(summary.moment, 'store')
     assert.equal(summary.refused, 0)
     const url = await backend.database()
@@ -66,15 +67,15 @@ onEachStore('documents about the running of a store', backend => {
   }).timeout(60000)
 
   it('are no faults for check, which compares indexes although they change', async () => {
-    const plain = await check(own.store)
-    assert.deepEqual([plain.faults, plain.kinds['foreign-document'], plain.layers?.map(({ layer }) => layer)],
+    const report = await check(stage.store)
+    assert.deepEqual([report.faults, report.kinds['foreign-document'], report.layers?.map(({ layer }) => layer)],
       [0, undefined, ['osm']])
     const url = await backend.database()
     const store = await Store.create(url)
     await store.defineLayer('osm')
     await store.write(square({ layer: 'osm', time: T1, side: 2, seed: (x, y) => x * 2 + y }))
     await publishFunctions(store)
-    // an index that counts double
+    // an index with wrong sums
     await store.couch.update('_design/versions',
       design => (
         {
@@ -99,29 +100,29 @@ onEachStore('documents about the running of a store', backend => {
     await store.couch.put(WORK)
     await store.couch.put({ _id: 'layer:osm', type: 'layer', layer: 'osm' })
     await store.checkIsStore()
-    const stop = new AbortController()
+    const controller = new AbortController()
     let woken = 0
-    const end = await changesOf(store, stop.signal)(() => woken++)
+    const end = await changesOf(store, controller.signal)(() => woken++)
     const before = woken
     await store.couch.update(WORK._id, doc => ({ ...doc, done: 5 }))
     await store.couch.update('layer:osm', doc => ({ ...doc, name: 'x' }))
     await until(() => woken > before)
     assert.equal(woken, before + 1)
-    stop.abort()
+    controller.abort()
     await end()
   })
 
   describe('through a gateway', () => {
     let gateway, db
     before(async () => {
-      gateway = await openGateway(own.url)
+      gateway = await openGateway(stage.url)
       db = `${gateway.url.replace(/\/$/, '')}/db`
     })
     after(() => gateway.close())
     const key = value => encodeURIComponent(JSON.stringify(value))
 
     it('are hidden at every address', async () => {
-      const rev = (await json(`${own.url}/${WORK._id}`))._rev
+      const rev = (await json(`${stage.url}/${WORK._id}`))._rev
       const texts = IDS.flatMap(id => [`/${id}`, `/${encodeURIComponent(id)}?revs=true`,
         `/${id}?rev=${rev}`, `/${id}?open_revs=all`, `/${id}?open_revs=${key([rev])}&latest=true`])
       texts.push('/_all_docs?include_docs=true', `/_all_docs?include_docs=true&startkey=${key('work:')}&` +
@@ -157,8 +158,8 @@ onEachStore('documents about the running of a store', backend => {
     })
 
     it('are the only documents that are hidden', async () => {
-      const all = await json(`${db}/_all_docs?include_docs=true`)
-      assert.deepEqual(all.rows.map(({ id }) => id), (await idsOf(own.url)).filter(id => !isAdministrative(id)))
+      const allDocs = await json(`${db}/_all_docs?include_docs=true`)
+      assert.deepEqual(allDocs.rows.map(({ id }) => id), (await idsOf(stage.url)).filter(id => !isAdministrative(id)))
       const { results } = await json(`${db}/_changes?include_docs=true`)
       assert.equal(results.filter(({ doc }) => doc?.type === 'tile').length, 16)
       const { rows } = await json(`${db}/_all_docs?include_docs=true&startkey=${key('osm:')}&endkey=${key('osm;')}`)
@@ -169,7 +170,7 @@ onEachStore('documents about the running of a store', backend => {
       const target = await backend.database()
       const { tiles, lacking } = await mirror(db, target, {})
       assert.deepEqual([tiles, lacking], [16, 0])
-      await isFree(target)
+      await assertFree(target)
       const pouch = new PouchDB(path.join(folder.dir, 'pouch'))
       try {
         await PouchDB.replicate(db, pouch)

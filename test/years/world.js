@@ -1,4 +1,4 @@
-// A store and its mirror, operations on them that may be killed in the middle, and the model beside them.
+// A store and its mirror, with operations that may be killed in the middle, and the model of both.
 import assert from 'node:assert/strict'
 import { TilecouchError, fromSeconds, toSeconds } from '../../core/index.js'
 import { Store, expire, mirror, prune, removeEdition, removeTiles, resolve } from '../../loader/index.js'
@@ -12,13 +12,13 @@ import { publishFunctions } from '../support/published.js'
 export const LAYER = 'osm'
 const START = toSeconds('2024-01-01T00:00:00Z')
 
-/** An hour of the play. */
+/** An hour of the test's time. */
 export const hour = (number, seconds = 0) => fromSeconds(START + number * 3600 + seconds)
 
 export const idOf = number => `${LAYER}:4:${number >> 4}:${number & 15}`
 const placeOf = id => { const [layer, z, x, y] = id.split(':'); return { layer, z: +z, x: +x, y: +y } }
 
-const images = new Map() // digest -> the number of a picture
+const images = new Map() // digest -> number of a picture
 const pictureOf = number => {
   images.set(digestOf(png(number)), number)
   return png(number)
@@ -31,10 +31,10 @@ export const versionsOf = (time, loaded, expires) => [...loaded].map(([id, image
     ) }
   ))
 
-/** What a database holds, as Model has it. @param {string} url @param {{settled?: boolean}} [options] */
+/** The content of a database in the form of Model. @param {string} url @param {{settled?: boolean}} [options] */
 export async function contentOf (url, options) {
   const tiles = await checkInvariants(url, options)
-  // what a head fell back to has a document in the past as well: one version
+  // a version that a head fell back to has a past document as well: count it once
   return Object.fromEntries([...tiles].sort().map(([id, versions]) => [id, [...new Set(versions
     .map(({ time, bytes }) => `${time} ${bytes ? images.get(digestOf(bytes)) ?? 'unknown' : null}`))].sort()]))
 }
@@ -42,7 +42,7 @@ export async function contentOf (url, options) {
 export class World {
   model = new Model()
 
-  /** @param {string[]} urls of databases that are not there yet @param {{revpos: boolean}} options as of differences */
+  /** @param {string[]} urls of databases that do not exist yet @param {{revpos: boolean}} options as of differences */
   constructor (urls, { revpos }) {
     this.urls = urls
     this.revpos = revpos
@@ -62,23 +62,23 @@ export class World {
   }
 
   /**
-   * Runs something that is killed at its so-manieth write, before that arrives or after, and then runs it again to its
+   * Runs an operation that is killed at one of its writes, before or after its arrival, and then runs it again to its
    * end.
    * @param {(store: Store) => Promise<any>} run
    * @param {{at: number, arrives: boolean} | null} kill
    */
   async twice (run, kill) {
     if (kill) {
-      const doomed = await Store.open(this.urls[0], { retries: 0 })
-      const request = doomed.couch.request.bind(doomed.couch)
-      let left = kill.at
-      doomed.couch.request = async asked => {
-        if (left < 0) throw new TilecouchError('ABORTED')
-        if (!isWrite(asked) || left--) return request(asked)
-        if (kill.arrives) await request(asked)
+      const dyingCopy = await Store.open(this.urls[0], { retries: 0 })
+      const request = dyingCopy.couch.request.bind(dyingCopy.couch)
+      let writesLeft = kill.at
+      dyingCopy.couch.request = async options => {
+        if (writesLeft < 0) throw new TilecouchError('ABORTED')
+        if (!isWrite(options) || writesLeft--) return request(options)
+        if (kill.arrives) await request(options)
         throw new TilecouchError('ABORTED')
       }
-      await run(doomed).catch(error => { if (error.code !== 'ABORTED') throw error })
+      await run(dyingCopy).catch(error => { if (error.code !== 'ABORTED') throw error })
       await contentOf(this.urls[0], { settled: false }) // no invariant is broken in between
     }
     return run(this.store)
@@ -114,10 +114,10 @@ export class World {
   }
 
   async removeTiles ({ column, kill }) {
-    const isGoing = id => placeOf(id).x === column
+    const isInColumn = id => placeOf(id).x === column
     const only = Array.from({ length: 16 }, (_, y) => ({ z: 4, x: column, y }))
     await this.twice(store => removeTiles(store, LAYER, { only }), kill)
-    this.model.removeTiles(isGoing)
+    this.model.removeTiles(isInColumn)
   }
 
   async resolve () {
@@ -129,21 +129,21 @@ export class World {
     await mirror(this.urls[0], this.urls[1])
   }
 
-  /** Loaded apart and brought together again: each master has what the other learnt. */
+  /** Loads two masters separately, and mirrors both ways. Then each has the versions of the other. */
   async apart ({ time, here, there }) {
     await this.mirror()
-    const other = this.model.clone()
+    const otherModel = this.model.clone()
     await this.load({ time, loaded: here, kill: null })
     const later = fromSeconds(toSeconds(time) + 1)
     await this.other.write(versionsOf(later, there), { stored: later })
-    other.load(later, there)
+    otherModel.load(later, there)
     await mirror(this.urls[0], this.urls[1])
     await mirror(this.urls[1], this.urls[0])
     for (const store of [this.store, this.other]) await resolve(store)
-    this.model.join(other)
+    this.model.join(otherModel)
   }
 
-  /** Documents, index and mirror say what the model says. */
+  /** Compares documents and index with the model. */
   async compare () {
     assert.deepEqual(await contentOf(this.urls[0]), this.model.content)
     const rows = await this.store.couch.view('_design/versions/_view/by_tile',

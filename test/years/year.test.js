@@ -1,6 +1,5 @@
-// A year of a store that nobody looks after but its own commands: an edition every few hours, tiles of a cache that
-// expire, retention, a mirror and compaction, all driven by a clock of the test. What is left is compared with a model
-// in memory.
+// A year of a store that only its own commands maintain: an edition every few hours, cached tiles that expire,
+// retention, a mirror and compaction, by a clock of the test. The result is compared with a model in memory.
 // TILECOUCH_YEAR=365 plays a whole year of hourly editions of a thousand tiles, which takes most of an hour.
 import assert from 'node:assert/strict'
 import { random } from '../../bench/tiles.js'
@@ -14,8 +13,8 @@ const DAYS = +(process.env.TILECOUCH_YEAR ?? 4)
 const LONG = DAYS > 30
 // hours between two editions, and between two compactions
 const [TILES, STEP, WEEK] = LONG ? [1000, 1, 168] : [60, 4, 48]
-const CHANGED = 0.1 // of the tiles, in each edition
-const HOLDS = 6 // hours until a tile of the cache has expired
+const CHANGED = 0.1 // share of the tiles that change in each edition
+const HOLDS = 6 // hours until a cached tile expires
 const SEED = +(process.env.TILECOUCH_SEED ?? 8)
 const PICTURES = 500
 const RETENTION = LONG
@@ -82,8 +81,8 @@ class Year {
     this.models.cache.expire(hour(now))
   }
 
-  // what is purged is no news to a mirror: each keeps the policy by itself. Only past versions are purged: a head that
-  // comes again after that would be in conflict with what the mirror still has of it
+  // A mirror does not see purges, so each store applies the policy by itself. Only past versions are purged: a head
+  // that came back after a purge would be in conflict with the copy of the mirror.
   async #endOfDay (now) {
     await mirror(this.urls[0], this.urls[1])
     for (const store of this.stores) await pruneAll(store, { now: () => hour(now), purge: this.purge })
@@ -118,7 +117,7 @@ class Year {
     }
   }
 
-  /** As of kept moments, asked as people ask. */
+  /** Compares the answers for random tiles at kept moments. */
   async #compareAnswers () {
     const moments = [...this.models.survey.kept(RETENTION.survey, '9999').moments].sort()
     for (let tries = 0; tries < 20; tries++) {
@@ -126,8 +125,8 @@ class Year {
       const number = Math.floor(this.next() * TILES)
       const [, z, x, y] = idOf('survey', number).split(':').map(Number)
       const expected = this.models.survey.at(idOf('survey', number), time)
-      const found = await this.store.at('survey', z, x, y, time).catch(error => error.code)
-      assert.deepEqual(found.time ?? found, expected?.image == null ? 'TILE_NOT_FOUND' : expected.time)
+      const answer = await this.store.at('survey', z, x, y, time).catch(error => error.code)
+      assert.deepEqual(answer.time ?? answer, expected?.image == null ? 'TILE_NOT_FOUND' : expected.time)
     }
   }
 }
@@ -148,10 +147,10 @@ onEachStore(`${DAYS} days of a store on its own (seed ${SEED})`, backend => {
   })
 })
 
-/** Compacted, the file is as large as what is kept: it does not grow with what was. */
+/** Checks that the compacted file is bounded by the kept documents, and does not grow with removed ones. */
 function assertBounded (sizes) {
-  const last = sizes[sizes.length - 1]
-  assert.ok(last.deleted <= TILES, `${last.deleted} tombstones: at most one for each place of the cache`)
+  const lastSize = sizes[sizes.length - 1]
+  assert.ok(lastSize.deleted <= TILES, `${lastSize.deleted} tombstones: at most one for each place of the cache`)
   const perDocument = sizes.map(({ file, documents }) => file / documents)
   assert.ok(perDocument[perDocument.length - 1] < 2 * Math.min(...perDocument),
     `bytes a document: ${perDocument.map(Math.round)}`)

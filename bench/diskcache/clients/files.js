@@ -1,7 +1,6 @@
-// A file a tile, written under another name first, so that no half-written file is read. Without fsync, as most tile
-// caches do.
-// Called without promises, as the original's contenders are: the detour through Node's threads costs more than the
-// file.
+// A benchmark client of files, one per tile. A tile is written under another name first, so that no half-written file
+// is read. There is no fsync, as in most tile caches. The calls are synchronous, as in the original: the detour through
+// Node's threads would cost more than the file.
 import { readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 

@@ -1,6 +1,5 @@
-// tilecouch as it is used: tiles are read through the gateway, by HTTP over one connection, and written into the store,
-// which the gateway follows. A set is a new version, and a delete one that says "there is no tile here any more":
-// nothing is lost.
+// A benchmark client of tilecouch in normal use. It reads through the gateway, over one HTTP connection, and writes
+// into the store, which the gateway follows. A set is a new version. A delete is a version that says "gone".
 import { addSeconds, parseTileId } from '../../../core/index.js'
 import { Store } from '../../../loader/store/index.js'
 import { openHttp, pathOfTile } from '../../clients/http.js'
@@ -8,9 +7,8 @@ import { openHttp, pathOfTile } from '../../clients/http.js'
 const START = '2000-01-01T00:00:00Z'
 
 /**
- * Versions have whole seconds, and no two of a tile the same one: a millisecond of the run is as many seconds as there
- * are
- * processes, of which each has its own.
+ * Times of versions have whole seconds, and no tile may get the same time twice. One millisecond of the run becomes as
+ * many seconds as there are processes, and each process has its own second.
  * @param {{slot: number, slots: number, begun: number, now?: () => number}} options begun: of the run, in milliseconds
  *   since 1970
  */
@@ -24,12 +22,12 @@ export function clockOf ({ slot, slots, begun, now = Date.now }) {
 
 /**
  * @param {{url: string, db: string, slot: number, slots: number, begun: number}} where url: of the gateway; db: with
- *   what it takes to write
+ *   a name and password
  */
-export async function openGateway ({ url, db, ...own }) {
+export async function openGateway ({ url, db, ...clockOptions }) {
   const store = await Store.open(db)
   const http = await openHttp({ url, pathOf: pathOfTile })
-  const nextTime = clockOf(own)
+  const nextTime = clockOf(clockOptions)
 
   async function write (key, content) {
     const summary = await store.write([{ ...parseTileId(key), time: nextTime(), ...content }])

@@ -1,7 +1,7 @@
-// The gateway's own memory for tiles, called in process: each process has one of its own.
+// A benchmark client of the gateway's memory for tiles, called in process. Each process has its own memory.
 import { Memory } from '../../../server/gateway/tiles/memory.js'
 
-export const MEGABYTES = 256 // as much as a gateway takes unless told otherwise
+export const MEGABYTES = 256 // the default of the gateway
 
 export function openMemory () {
   const memory = /** @type {Memory<Buffer>} */ (new Memory(MEGABYTES * 1e6))
