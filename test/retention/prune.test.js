@@ -200,7 +200,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     assert.equal(purged, versions + editions)
     const { results } = await json(`${url}/_changes`)
     assert.deepEqual(
-      results.filter(({ id, deleted }) => deleted && id.includes(`${layer}@`) | id.startsWith(`${layer}:`)), []
+      results.filter(({ id, deleted }) => deleted && (id.includes(`${layer}@`) || id.startsWith(`${layer}:`))), []
     )
     assert.deepEqual(plain(await content(layer)), plain(prunedOf(before, policy)))
   }).timeout(20000)
