@@ -3,7 +3,7 @@
 //   const { url, close } = await serve(resolveOptions({ flags: { db: 'http://localhost:5984/tiles', port: 8080 } }))
 //   const flags = { from: 'https://maps.example.org/db' }
 //   const { mirror } = await serve(resolveOptions({ flags, table: mirrorOptions }))
-import { pause } from '../core/promises.js'
+import { ignoring, pause } from '../core/promises.js'
 import { TilecouchError } from '../loader/errors.js'
 import { databaseAt, resolveDatabase } from '../loader/couchapp/environments.js'
 import { followed } from '../loader/cli/live.js'
@@ -15,6 +15,7 @@ import { Work } from '../loader/store/work.js'
 import { LOOPBACK } from '../loader/formats/system.js'
 import { EMBEDDED, gatewayPart, mirrorOnly, wantedOf } from './edge/options.js'
 import { checkNames } from './gateway/access/index.js'
+import { NO_EXAMPLE, exampleIn } from './example.js'
 import { createLog, secretsOf } from './gateway/log.js'
 
 const CHECKING = 1000 // milliseconds between two checks whether a store that was away is public
@@ -145,17 +146,12 @@ async function checkPublic (couch) {
 /** Checks a store that was away at the start. @returns {Promise<never>} rejects if it is not public */
 async function checkLater (couch, signal) {
   // its server may answer before its database exists
-  const isChecked = () => checkPublic(couch).catch(error => {
-    if (error.code !== 'DATABASE_NOT_FOUND') throw error
-    return false
-  })
+  const isChecked = () => checkPublic(couch).catch(ignoring('DATABASE_NOT_FOUND'))
   while (!signal.aborted && !await isChecked()) await pause(CHECKING, signal)
   return new Promise(() => {})
 }
 
-/**
- * Warns about private layers that are less private than they look: unknown names, and a store that all may read.
- */
+/** Warns about private layers that are less private than they look: unknown names, and a store that all may read. */
 async function checkPrivate ({ privateLayers, accessKeys, accessKeysFile }, couch, { log, mirror }) {
   if (!accessKeys && !accessKeysFile) {
     log.info('private layers are shown to tokens of the store only: there are no keys')
@@ -202,15 +198,11 @@ async function addressesOf ({ url, port, opsUrl }, { publicUrl }, couches, layer
 async function findExample (couches, layers) {
   for (const couch of couches) {
     try {
-      const store = new Store(couch)
-      const shownLayer = (await store.layers()).find(({ layer: name }) => !layers || layers.includes(name))
-      if (!shownLayer) continue
-      const { layer, format = 'png' } = shownLayer
-      const editions = await store.editions(layer)
-      return { layer, format, time: editions[editions.length >> 1]?.time ?? 'TIME' }
+      const example = await exampleIn(new Store(couch), ({ layer }) => !layers || layers.includes(layer))
+      if (example) return example
     } catch {
       // the addresses are printed anyway
     }
   }
-  return { layer: 'LAYER', format: 'png', time: 'TIME' }
+  return NO_EXAMPLE
 }

@@ -5,6 +5,7 @@ import { runsViewer } from '../loader/couchapp/policy.js'
 import { Store, publish, warmIndexes } from '../loader/index.js'
 import { isDemoWanted, loadDemo } from './demo/index.js'
 import { findEmbedded, startEmbedded } from './embedded/index.js'
+import { NO_EXAMPLE, exampleIn } from './example.js'
 
 const PORT = 5984 // the port of CouchDB, which its clients expect
 const PORTS = 20 // tried one after the other
@@ -113,11 +114,8 @@ async function occupantOf (port) {
 
 /** Returns the tile addresses of a stored layer. */
 async function addressTemplates (store, viewer) {
-  const layers = await store.layers()
-  const daylight = layers.find(({ layer: name }) => name === 'daylight')
-  const { layer, format = 'png' } = daylight ?? layers[0] ?? { layer: 'LAYER' }
-  const editions = layers.length ? await store.editions(layer) : []
-  const { time = 'TIME' } = editions[editions.length >> 1] ?? {}
+  const daylight = await exampleIn(store, ({ layer: name }) => name === 'daylight')
+  const { layer, format, time } = daylight ?? await exampleIn(store) ?? NO_EXAMPLE
   const template = reference => `${viewer}${reference}/{z}/{x}/{y}.${format}`
   return { tiles: template(layer), asOf: template(`${layer}@${time}`) }
 }

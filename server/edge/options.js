@@ -1,29 +1,21 @@
 // The options of `tilecouch serve`: those of the gateway, and with --from those of the mirror below it.
 import { partOf } from '../../loader/cli/options.js'
-import { fromRows, table } from '../gateway/options.js'
+import { flag, fromRows, setting, table } from '../gateway/options.js'
 
 /** The value of `db` for the embedded store, even if COUCHDB_URL is set. */
 export const EMBEDDED = 'embedded'
 
-const text = /** @type {const} */ ({ type: 'text', default: null })
-const yesOrNo = /** @type {const} */ ({ type: 'boolean', default: false })
-
-/** @type {import('../gateway/options.js').Row[]} */
 const mirrorRows = [
-  { ...text, name: 'from', takes: '<env|url>' },
-  { ...text, name: 'layer', type: 'names', takes: '<names>' },
-  { ...text, name: 'bbox', takes: '<w,s,e,n>' },
-  { ...text, name: 'polygon', takes: '<file>' },
-  { ...text, name: 'zoom', takes: '<a-b>' },
-  { ...yesOrNo, name: 'current' },
-  {
-    ...text, name: 'since', flagless: true,
-    text: 'of the past, mirror only versions that were valid at this time or later'
-  },
-  {
-    ...text, name: 'maxLag', type: 'duration',
+  flag('from', 'text', null, { takes: '<env|url>' }),
+  flag('layer', 'names', null),
+  flag('bbox', 'text', null, { takes: '<w,s,e,n>' }),
+  flag('polygon', 'text', null, { takes: '<file>' }),
+  flag('zoom', 'text', null, { takes: '<a-b>' }),
+  flag('current', 'boolean', false),
+  setting('since', 'text', null, 'of the past, mirror only versions that were valid at this time or later'),
+  flag('maxLag', 'duration', null, {
     text: 'with --from: /health is 503 when the mirror is further behind (default: never)'
-  }
+  })
 ]
 
 export const serveOptions = fromRows([...table, ...mirrorRows])

@@ -6,11 +6,11 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { randomUUID } from 'node:crypto'
 import { fingerprint } from '../../core/fingerprint.js'
-import { Semaphore, pause } from '../../core/promises.js'
+import { Semaphore, ignoring, pause } from '../../core/promises.js'
 import { decodedText } from '../../core/values.js'
 import { replaceFile } from '../../loader/formats/atomic-file.js'
 import { HttpError } from '../http/errors.js'
-import { diskFull, noDatabase } from './errors.js'
+import { diskFull, noDatabase, stopping } from './errors.js'
 import { guardedLevel } from './level.js'
 import { ViewIndexes } from './views/index.js'
 import { DesignCache } from './design/runtime.js'
@@ -59,7 +59,7 @@ export class Database extends EventEmitter {
 
   async open () {
     if (this.deleted) throw noDatabase()
-    if (this.closing) throw new HttpError(503, 'service_unavailable', 'the server is stopping')
+    if (this.closing) throw stopping()
     if (this.pouch && !this.opening) return
     this.opening ??= this.#open().finally(() => { this.opening = null })
     await this.opening
@@ -67,21 +67,20 @@ export class Database extends EventEmitter {
 
   async #open () {
     await mkdir(this.views.dir, { recursive: true })
-    await this.#readSecurity()
-    this.pouch = await openPouch(join(this.dir, 'docs'), () => { this.failed = true })
-    // random since it was created: no other database has it, and a restart does not change it
-    this.started = Number.parseInt(fingerprint(await this.pouch.id()).slice(0, 12), 16).toString()
-    const { update_seq: seq } = await this.pouch.info()
-    await this.views.removeAhead(seq)
-    this.failed = false
-  }
-
-  async #readSecurity () {
+    // the file is missing while the security was never set
+    const security = await readFile(join(this.dir, 'security.json'), 'utf8').catch(ignoring('ENOENT'))
+    if (security !== undefined) this.security = JSON.parse(security)
+    const pouch = await openPouch(join(this.dir, 'docs'), () => { this.failed = true })
     try {
-      this.security = JSON.parse(await readFile(join(this.dir, 'security.json'), 'utf8'))
+      // random since it was created: no other database has it, and a restart does not change it
+      this.started = Number.parseInt(fingerprint(await pouch.id()).slice(0, 12), 16).toString()
+      await this.views.removeAhead((await pouch.info()).update_seq)
     } catch (error) {
-      if (error.code !== 'ENOENT') throw error // it was never set
+      await pouch.close().catch(() => {}) // the next request opens it again, which its lock would prevent
+      throw error
     }
+    this.pouch = pouch
+    this.failed = false
   }
 
   /** Removes the bodies of old revisions, in the background as CouchDB does. */

@@ -83,8 +83,10 @@ export const attachmentBytes = (database, id, name, stub) => new Promise((resolv
 export async function openRevisions (database, id, requested, { latest, attsSince, ...options }) {
   const isAll = requested === 'all'
   const leaves = isAll || latest ? await leavesOf(database, id) : []
-  const leavesAfter = revision => leaves.filter(({ revs }) => revs.has(revision)).map(({ rev }) => rev)
-  const newestOf = rev => leavesAfter(rev).length ? leavesAfter(rev) : rev
+  const newestOf = revision => {
+    const revs = leaves.filter(leaf => leaf.revs.has(revision)).map(({ rev }) => rev)
+    return revs.length ? revs : revision
+  }
   const revs = new Set(isAll ? leaves.map(({ rev }) => rev) : requested.flatMap(newestOf))
   return Promise.all(Array.from(revs, async rev => {
     const ok = await findDocument(database, id, { ...options, rev })

@@ -3,6 +3,7 @@ import { isDiskFull } from '../../loader/formats/system.js'
 import { HttpError, notFound } from '../http/errors.js'
 
 export const conflict = () => new HttpError(409, 'conflict', 'Document update conflict.')
+export const stopping = () => new HttpError(503, 'service_unavailable', 'the server is stopping')
 export const noDatabase = () => notFound('Database does not exist.')
 export const diskFull = () =>
   new HttpError(507, 'insufficient_storage', 'no space left on the device that holds the database')

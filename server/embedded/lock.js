@@ -6,6 +6,7 @@ import {
   accessSync, chmodSync, constants, mkdirSync, readdirSync, realpathSync, rmSync, statSync
 } from 'node:fs'
 import { join } from 'node:path'
+import { attempt } from '../../core/values.js'
 import { TilecouchError } from '../../loader/errors.js'
 import { replaceFile } from '../../loader/formats/atomic-file.js'
 import { isDiskFull } from '../../loader/formats/system.js'
@@ -64,11 +65,7 @@ function makePrivate (dir) {
   }
   const names = readdirSync(dir).filter(name => !IGNORED.test(name))
   if (names.length && !names.some(name => OURS.test(name))) throw new TilecouchError('EMBEDDED_FOLDER', { dir })
-  try {
-    chmodSync(dir, statSync(dir).mode & 0o7700)
-  } catch {
-    // the folder belongs to another user
-  }
+  attempt(() => chmodSync(dir, statSync(dir).mode & 0o7700)) // fails if the folder belongs to another user
 }
 
 /** Replaces a link rather than follow it: the folder may have come with a project. */

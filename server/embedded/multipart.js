@@ -1,11 +1,11 @@
 // Documents with attachments as multipart. CouchDB takes multipart/related in a PUT: the document first, then the
 // attachments that "follow". CouchDB's replicator reads multipart/mixed.
 import { randomUUID } from 'node:crypto'
-import { gunzipSync } from 'node:zlib'
 import { partsOf } from '../../core/couch/multipart.js'
+import { unpack } from '../../loader/formats/unpack.js'
 import { badRequest } from '../http/errors.js'
 import { MAX_BODY, parseJson } from './exchange.js'
-import { isObject } from '../../core/values.js'
+import { attempt, isObject } from '../../core/values.js'
 
 const nameOf = ({ 'content-disposition': disposition = '' }) => /filename="([^"]*)"/i.exec(disposition)?.[1]
 
@@ -13,18 +13,14 @@ const nameOf = ({ 'content-disposition': disposition = '' }) => /filename="([^"]
 function split (bytes, type) {
   const [, quoted, boundary = quoted] = /;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(type) ?? []
   if (!boundary) throw badRequest('missing boundary')
-  try {
-    return partsOf(bytes, boundary).map(({ headers, content }) =>
-      ({ name: nameOf(headers), body: /** @type {Buffer} */ (content) }))
-  } catch {
-    throw badRequest('malformed multipart body')
-  }
+  const parts = attempt(() => partsOf(bytes, boundary))
+  if (!parts?.length) throw badRequest('malformed multipart body')
+  return parts.map(({ headers, content }) => ({ name: nameOf(headers), body: /** @type {Buffer} */ (content) }))
 }
 
 /** Parses a document whose attachments follow it. */
-export function parseMultipart (bytes, type) {
+export async function parseMultipart (bytes, type) {
   const [first, ...files] = split(bytes, type)
-  if (!first) throw badRequest('malformed multipart body')
   const doc = parseJson(first.body)
   if (!isObject(doc) || !isObject(doc._attachments ?? {})) throw badRequest('Document must be a JSON object')
   const expected = Object.entries(doc._attachments ?? {}).filter(([, attachment]) => attachment?.follows)
@@ -34,7 +30,7 @@ export function parseMultipart (bytes, type) {
   for (const [i, [name, { content_type: contentType, encoding }]] of expected.entries()) {
     const file = filesByName.get(name) ?? files[i]
     if (!file) throw badRequest(`attachment ${name} does not follow`)
-    const body = encoding === 'gzip' ? unpack(file.body, name, room) : file.body
+    const body = encoding === 'gzip' ? await unpackText(file.body, name, room) : file.body
     room -= body.length
     doc._attachments[name] = { content_type: contentType, data: body.toString('base64') }
   }
@@ -42,13 +38,9 @@ export function parseMultipart (bytes, type) {
 }
 
 /** Unpacks text, which CouchDB keeps and sends compressed. All attachments may have as many bytes as a body. */
-function unpack (bytes, name, room) {
-  try {
-    return gunzipSync(bytes, { maxOutputLength: Math.max(1, room) })
-  } catch {
-    throw badRequest(`attachment ${name} is not compressed as it says, or too large`)
-  }
-}
+const unpackText = (bytes, name, room) => unpack(bytes, { limit: Math.max(1, room) }).catch(() => {
+  throw badRequest(`attachment ${name} is not compressed as it says, or too large`)
+})
 
 /**
  * Writes documents one after the other, with attachments inline, and missing revisions.

@@ -9,7 +9,7 @@ import { parseKeys } from '../../loader/store/token.js'
 import { Networks } from '../../loader/load/upstream/networks.js'
 import { Secrets } from '../../loader/load/upstream/secrets.js'
 import { longFlag, options } from './options.js'
-import { isObject, jsonOf, switchOf } from '../../core/values.js'
+import { attempt, isObject, jsonOf, switchOf } from '../../core/values.js'
 
 /** @typedef {Record<string, any>} Values by the names of the options */
 
@@ -94,11 +94,7 @@ function parseBytes (value) {
 
 function parseSeconds (value) {
   if (typeof value === 'number' && value >= 0 && Number.isFinite(value)) return value
-  try {
-    return parseDuration(value)
-  } catch {
-    return refuse('it takes a duration such as 90s, 15m, 12h, 7d')
-  }
+  return attempt(() => parseDuration(value)) ?? refuse('it takes a duration such as 90s, 15m, 12h, 7d')
 }
 
 function parseUrl (value) {

@@ -2,6 +2,8 @@
 // needs one copy. With a list, each answer is for one origin, with `Vary: Origin`. No answer allows credentials: other
 // pages need a token for private layers. With `*`, /db of a store with private layers is for pages of this origin only.
 import { TilecouchError } from '../../loader/errors.js'
+import { beforeHead } from '../http/answers.js'
+import { isInDb, split } from './router.js'
 
 /** Headers of an answer that pages may read besides those that browsers always show. */
 const EXPOSED = 'Accept-Ranges, Content-Range, ETag, Retry-After, X-Tilecouch-Cache, X-Tilecouch-Time'
@@ -11,9 +13,6 @@ const ACCEPTED =
   'X-Requested-With'
 const MAX_AGE = '86400' // seconds a browser may keep the answer to a preflight; most keep it for some hours
 const PREFLIGHT = ['Access-Control-Allow-Headers', ACCEPTED, 'Access-Control-Max-Age', MAX_AGE]
-
-/** The addresses below /db, as in the router. Proxies may send complete URLs. */
-const IN_DB = /^(?:https?:\/\/[^/?#]*)?\/*db(?:[/?#]|$)/i
 
 const NO_HEADERS = /** @type {readonly string[]} */ (Object.freeze([]))
 
@@ -38,7 +37,7 @@ export class Cors {
    * @returns {readonly string[]}
    */
   headers (origin, url = '') {
-    if (this.#any) return this.#hasPrivate && IN_DB.test(url) ? NO_HEADERS : ANY_ORIGIN
+    if (this.#any) return this.#hasPrivate && isInDb(split(url).path) ? NO_HEADERS : ANY_ORIGIN
     if (this.#origins.size === 0) return NO_HEADERS
     return (origin !== undefined && this.#origins.get(origin)) || OTHER_ORIGIN
   }
@@ -47,12 +46,12 @@ export class Cors {
   apply (req, res) {
     const headers = this.headers(req.headers.origin, req.url)
     for (let index = 0; index < headers.length; index += 2) res.setHeader(headers[index], headers[index + 1])
-    if (this.#origins.size > 0 && headers !== NO_HEADERS) keepVary(res)
+    if (this.#origins.size > 0 && headers !== NO_HEADERS) beforeHead(res)
   }
 
   /** Answers OPTIONS: the methods of an address, and whether a page may use them. */
   preflight (req, res) {
-    const methods = IN_DB.test(req.url ?? '') ? 'GET, HEAD, POST' : 'GET, HEAD'
+    const methods = isInDb(split(req.url ?? '').path) ? 'GET, HEAD, POST' : 'GET, HEAD'
     const isPreflight = req.headers['access-control-request-method'] !== undefined
     const headers = this.headers(req.headers.origin, req.url)
     const isAllowed = isPreflight && headers !== NO_HEADERS && headers !== OTHER_ORIGIN
@@ -76,13 +75,4 @@ function checkOrigin (text) {
   const origin = URL.canParse(value) ? new URL(value).origin : 'null'
   if (origin !== 'null' && new URL(value).href === `${origin}/`) return origin
   throw new TilecouchError('BAD_OPTION', { option: '--cors', value, why: 'origins look like https://maps.example.org' })
-}
-
-/** Keeps `Vary: Origin` if a route sets Vary itself. */
-function keepVary (res) {
-  const { writeHead } = res
-  res.writeHead = (status, headers, ...args) => {
-    const name = headers && !Array.isArray(headers) && Object.keys(headers).find(key => key.toLowerCase() === 'vary')
-    return writeHead.call(res, status, name ? { ...headers, [name]: `${headers[name]}, Origin` } : headers, ...args)
-  }
 }

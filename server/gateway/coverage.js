@@ -1,5 +1,5 @@
-// The part of the world that a layer covers, in degrees and in columns and rows of its grid. The documents of WMTS and
-// of the OGC API list it.
+// The part of the world that a layer covers, in degrees and in columns and rows of its grid. The documents of WMTS, of
+// the OGC API, for TMS and for GDAL list it.
 import { gridOf } from '../../core/grids/index.js'
 
 /** @typedef {import('../../core/grid.js').TileRange} TileRange */
@@ -33,6 +33,12 @@ export function coveredBy (layer, z) {
     x0: extreme(Math.min, 'x0'), x1: extreme(Math.max, 'x1'), y0: extreme(Math.min, 'y0'), y1: extreme(Math.max, 'y1')
   }
 }
+
+/** Like `coveredBy`, but all columns and rows if the bounds are outside of the grid. @returns {TileRange} */
+export const coveredOrWhole = (layer, z) => coveredBy(layer, z) ?? gridOf(layer).whole(z)
+
+/** Rounds metres to less than a nanometre. */
+export const rounded = value => Number(value.toPrecision(15))
 
 /**
  * The part of a range in which the store has tiles. It is the whole range if an upstream may fill it, or if the store

@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import {
   AFTER, STORE_ID, checkLayer, editionId, isExactTime, limitsId, settingsOf, soundLayers
 } from '../../core/index.js'
+import { ignoring } from '../../core/promises.js'
 import { Limits } from '../../core/store/limits.js'
 import { TilecouchError } from '../../loader/errors.js'
 import { pagesOf } from '../../core/couch/queries.js'
@@ -130,14 +131,9 @@ export class Layers {
 
   async #changeTimes (name) {
     const range = { startkey: [name, AFTER, {}], endkey: [name, ''], descending: true, limit: this.limits.times }
-    try {
-      const query = { ...range, group_level: 2 }
-      const groups = await this.#view(BY_TIME, query, this.limits.viewTimeout)
-      return groups.map(({ key }) => key[1]).reverse()
-    } catch (error) {
-      if (error.code === 'INDEX_MISSING') return [] // the store was not published
-      throw error
-    }
+    const query = { ...range, group_level: 2 }
+    const groups = await this.#view(BY_TIME, query, this.limits.viewTimeout).catch(ignoring('INDEX_MISSING'))
+    return groups?.map(({ key }) => key[1]).reverse() ?? [] // the store may not have been published
   }
 
   /** Returns the cached value, unless it is stale and old. A failure is not cached: the next request reads again. */

@@ -26,10 +26,11 @@ import { meaningOf } from '../../loader/cli/options.js'
  */
 
 /** An option with a flag. @returns {Row} */
-const flag = (name, type, value, more = {}) => ({ name, type, default: value, ...more })
+export const flag = (name, type, value, more = {}) => ({ name, type, default: value, ...more })
 
 /** An option without a flag. @returns {Row} */
-const setting = (name, type, value, text, more = {}) => ({ name, type, default: value, text, flagless: true, ...more })
+export const setting = (name, type, value, text, more = {}) =>
+  ({ name, type, default: value, text, flagless: true, ...more })
 
 /** The options by task, in the order of docs/gateway.md. @type {Record<string, Row[]>} */
 export const groups = {

@@ -3,6 +3,7 @@
 // shares core/addresses.js, and some more.
 import { GLYPHS, NUMBER, SPRITE, STYLE, WORDS, isTime } from '../../core/addresses.js'
 import { MAX_ZOOM, RESERVED, checkTile, flipY, isLayer, parseBbox, parseQuadkey } from '../../core/index.js'
+import { attempt } from '../../core/values.js'
 import { TilecouchError } from '../../loader/errors.js'
 
 /**
@@ -45,7 +46,7 @@ const WMTS = /^wmts(?:@((?!.*\.[a-z]+$).*))?$/ // not wmts@2024.json: a layer ma
 const TILE_MAP = 'tilemapresource.xml' // as gdal2tiles calls it
 const OF_LAYER = /^(?:times\.json|style\.json|gdal\.xml)$/
 const CONNECTIONS = /^qgis-(xyz|vector-tiles|wmts)\.xml$/
-const SUSPICIOUS = /[\p{Cc}\\]/u // in no valid name, and proxies disagree about them
+export const SUSPICIOUS = /[\p{Cc}\\]/u // in no valid name, and proxies disagree about them
 
 /** @param {string | undefined} target as the request line has it @returns {Target} */
 export function parseRequest (method, target = '/') {
@@ -72,7 +73,8 @@ function tileTarget ({ layer, time }, { z, x, y }, ext, retina) {
 /** @returns {Target} */
 function parseAny (method, target) {
   const { path, search } = split(target)
-  if (path === '/db' || path.startsWith('/db/')) return { kind: 'db', path: path.slice(3), query: search }
+  if (path[0] !== '/') throw badAddress(target, 'it starts with no slash')
+  if (isInDb(path)) return { kind: 'db', path: path.slice(3), query: search }
   if (method !== 'GET' && method !== 'HEAD') {
     throw new TilecouchError('READ_ONLY', { reason: 'tiles are read with GET' })
   }
@@ -122,30 +124,29 @@ function styleFile ([name, stack = '', range = '', ...more]) {
   return name === 'glyphs' && GLYPHS.test(range) && !font.includes('/') ? `glyphs/${font}/${range}` : undefined
 }
 
-/** Splits a target into path and query. Proxies may send complete URLs. */
+/** Splits a target into path and query. Proxies may send complete URLs. @param {string} target */
 export function split (target) {
   const local = target.replace(/^https?:\/\/[^/?#]*/i, '').replace(/#.*$/s, '')
   const mark = local.indexOf('?')
   const path = mark < 0 ? local : local.slice(0, mark)
-  if (path !== '' && path[0] !== '/') {
-    throw new TilecouchError('BAD_ADDRESS', { value: target, why: 'it starts with no slash' })
-  }
-  return { path: path.replace(/^\/*/, '/'), search: mark < 0 ? '' : local.slice(mark + 1) }
+  return { path: path.replace(/^\/+/, '/') || '/', search: mark < 0 ? '' : local.slice(mark + 1) }
 }
 
-/** Decodes the segments of a path. Empty ones are ignored, as in CouchDB. */
+/** Whether a path, without its query, is one of the database. */
+export const isInDb = path => path === '/db' || path.startsWith('/db/')
+
+const badAddress = (value, why) => new TilecouchError('BAD_ADDRESS', { value, why })
+
+/**
+ * Decodes the segments of a path. Empty ones are ignored, as in CouchDB. An encoded slash is allowed, unlike below /db:
+ * the Time of WMTS has slashes.
+ */
 function decodePath (path) {
-  if (path.length > MAX_PATH) {
-    throw new TilecouchError('BAD_ADDRESS', { value: path, why: `it is longer than ${MAX_PATH} characters` })
-  }
-  let parts
-  try {
-    parts = path.split('/').filter(part => part !== '').map(decodeURIComponent)
-  } catch {
-    throw new TilecouchError('BAD_ADDRESS', { value: path, why: 'it is not encoded as UTF-8' })
-  }
-  if (!parts.some(part => SUSPICIOUS.test(part))) return parts
-  throw new TilecouchError('BAD_ADDRESS', { value: path, why: 'it has control characters or backslashes' })
+  if (path.length > MAX_PATH) throw badAddress(path, `it is longer than ${MAX_PATH} characters`)
+  const parts = attempt(() => path.split('/').filter(Boolean).map(decodeURIComponent))
+  if (!parts) throw badAddress(path, 'it is not encoded as UTF-8')
+  if (parts.some(part => SUSPICIOUS.test(part))) throw badAddress(path, 'it has control characters or backslashes')
+  return parts
 }
 
 /** `/health`, `/osm.json`, `/viewer.js` @returns {Target} */

@@ -1,9 +1,8 @@
 // Parts that answers share: headers that keep them harmless in a browser, ETags, ranges, content codings, JSON.
 import { hash } from 'node:crypto'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import { sharePromise } from '../../core/promises.js'
 import { TilecouchError } from '../../loader/errors.js'
+import { pack } from '../../loader/formats/unpack.js'
 import { cacheControlWith } from './addresses.js'
 
 /**
@@ -19,6 +18,45 @@ export const SAFE_HEADER_LIST = Object.freeze(Object.entries(SAFE_HEADERS).flat(
 export function setSafeHeaders (res) {
   for (const [name, value] of Object.entries(SAFE_HEADERS)) res.setHeader(name, value)
 }
+
+/** Adds a value to the header Vary, before earlier values. */
+export function addVary (res, value) {
+  res.setHeader('Vary', [...new Set([value, res.getHeader('vary') ?? []].flat())])
+}
+
+/**
+ * Calls a function just before the head of an answer is written, when all its headers are set: a rule for headers that
+ * no route can forget. A Vary of the route is added to those that were set before.
+ * @param {import('node:http').ServerResponse} res its headers are not written yet @param {() => void} [change]
+ */
+export function beforeHead (res, change) {
+  const { writeHead } = res
+  res.writeHead = /** @type {any} */ ((status, ...args) => {
+    res.writeHead = writeHead
+    const headers = typeof args.at(-1) === 'object' ? args.pop() : {}
+    for (const [name, value] of pairsOf(headers)) {
+      if (/^vary$/i.test(name)) addVary(res, value)
+      else res.setHeader(name, value)
+    }
+    change?.()
+    return res.writeHead(status, ...args)
+  })
+}
+
+/** Headers as pairs: routes write flat lists and objects. @returns {[string, any][]} */
+function pairsOf (headers) {
+  if (!Array.isArray(headers)) return Object.entries(headers)
+  return Array.from({ length: headers.length / 2 }, (_, index) => [headers[2 * index], headers[2 * index + 1]])
+}
+
+/** Aborts when the client has left, or has its answer. @returns {AbortController} */
+export function abortOnClose (res) {
+  const controller = new AbortController()
+  res.once('close', () => controller.abort(CLOSED))
+  return controller
+}
+
+const CLOSED = new Error('the connection to the client is closed') // made once: an error costs some microseconds
 
 /**
  * Whether an If-None-Match names this ETag: then the client has the body already. If-Modified-Since is ignored: after
@@ -82,8 +120,6 @@ export const SMALL = 1000
 
 export const XML = Object.freeze({ 'Content-Type': 'application/xml; charset=utf-8' })
 
-const gzipAsync = promisify(gzip)
-
 /** Compressed bodies, kept as long as the bodies. @type {WeakMap<Buffer, Promise<Buffer>>} */
 const packedBodies = new WeakMap()
 
@@ -99,7 +135,7 @@ export async function sendCompressed (req, res, etag, headers, whole, body) {
   }
   const packedEtag = `${etag.slice(0, -1)}-gzip"`
   const isKnown = matchesEtag(req.headers['if-none-match'], packedEtag)
-  const packed = isKnown ? body : await sharePromise(packedBodies, body, () => gzipAsync(body))
+  const packed = isKnown ? body : await sharePromise(packedBodies, body, () => pack(body))
   if (!res.destroyed) sendTagged(req, res, packedEtag, headers, { ...whole, 'Content-Encoding': 'gzip' }, packed)
 }
 

@@ -1,4 +1,5 @@
 // The body of a request, and JSON of clients, within limits.
+import { jsonOf } from '../../core/values.js'
 import { HttpError, badRequest, tooLarge } from './errors.js'
 
 /** @param {import('node:http').IncomingMessage} req @param {number} most bytes @returns {Promise<Buffer>} */
@@ -7,18 +8,22 @@ export async function readBody (req, most) {
   if ((req.headers['content-encoding'] ?? 'identity') !== 'identity') {
     throw new HttpError(415, 'bad_content_encoding', 'only identity is understood')
   }
-  /** @type {Buffer[]} */
-  const chunks = []
-  let length = 0
   try {
     // otherwise Node destroys the socket when a request is not read to its end
-    for await (const chunk of req.iterator({ destroyOnReturn: false })) {
-      length += chunk.length
-      if (length > most) throw tooLarge(most)
-      chunks.push(chunk)
-    }
+    return await collect(req.iterator({ destroyOnReturn: false }), most, () => tooLarge(most))
   } catch (error) {
     throw error instanceof HttpError ? error : badRequest('the body was cut off')
+  }
+}
+
+/** Reads a stream to its end. @param {AsyncIterable<Buffer>} stream @param {() => Error} refusal of more bytes */
+export async function collect (stream, most, refusal) {
+  const chunks = []
+  let length = 0
+  for await (const chunk of stream) {
+    length += chunk.length
+    if (length > most) throw refusal()
+    chunks.push(chunk)
   }
   return Buffer.concat(chunks)
 }
@@ -39,16 +44,12 @@ const [ARRAY, OBJECT, END_OF_ARRAY, END_OF_OBJECT] = Buffer.from('[{]}')
 /** @param {Buffer} bytes @param {{levels: number, values: number}} most levels: of nested arrays and objects */
 export function parseJson (bytes, most) {
   checkShape(bytes, most)
-  try {
-    return JSON.parse(bytes.toString('utf8'))
-  } catch {
-    throw badRequest('invalid UTF-8 JSON')
-  }
+  const value = jsonOf(bytes.toString('utf8'))
+  if (value === undefined) throw badRequest('invalid UTF-8 JSON')
+  return value
 }
 
-/**
- * Refuses too many levels, and too many values. Skips strings, since they are nearly all of a batch of tiles.
- */
+/** Refuses too many levels, and too many values. Skips strings, since they are nearly all of a batch of tiles. */
 function checkShape (bytes, most) {
   let [level, deepest, values] = [0, 0, 0]
   for (let index = 0; index < bytes.length; index++) {

@@ -1,4 +1,5 @@
 // The HTTP server: its limits, and how it ends. A handler gives the answers.
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { Server as NetServer } from 'node:net'
 import { TilecouchError } from '../../loader/errors.js'
@@ -73,14 +74,10 @@ export class Listener {
   }
 
   /** @param {number} port 0: any free one @returns {Promise<number>} the port */
-  listen (port, host) {
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', error => reject(listenError(error, port, host)))
-      this.#server.listen({ port, host, backlog: this.#options.backlog }, () => {
-        this.#server.removeAllListeners('error')
-        resolve(/** @type {import('node:net').AddressInfo} */ (this.#server.address()).port)
-      })
-    })
+  async listen (port, host) {
+    this.#server.listen({ port, host, backlog: this.#options.backlog })
+    await once(this.#server, 'listening').catch(error => { throw listenError(error, port, host) })
+    return /** @type {import('node:net').AddressInfo} */ (this.#server.address()).port
   }
 
   #accept (socket) {

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import PQueue from 'p-queue'
 import { HttpError } from '../../http/errors.js'
+import { stopping } from '../errors.js'
 
 const TIMEOUT = 5000 // ms a call may take, CouchDB's os_process_timeout
 // ms more, then the thread is ended: the engine does not stop some calls itself, such as joining a huge array
@@ -13,7 +14,6 @@ const MOST = 3 // threads
 
 /** @typedef {{id: number, ddoc: string, input: string}} Job a call of the design document `ddoc` with the id `id` */
 
-const stopping = () => new HttpError(503, 'service_unavailable', 'the server is stopping')
 const failed = () => new HttpError(500, 'os_process_error', 'the design function took too long, or too much memory')
 
 class Thread {

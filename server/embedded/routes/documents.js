@@ -61,7 +61,7 @@ function answerWritten (ex, { id, rev }, status = 201) {
 
 async function write (ex, id) {
   const type = ex.headers['content-type'] ?? ''
-  const doc = /^multipart\/related/i.test(type) ? parseMultipart(await ex.bytes(), type) : await ex.json()
+  const doc = /^multipart\/related/i.test(type) ? await parseMultipart(await ex.bytes(), type) : await ex.json()
   if (!isObject(doc)) throw badRequest('Document must be a JSON object')
   if (doc._id !== undefined) checkId(doc._id)
   const rev = queryRev(ex)

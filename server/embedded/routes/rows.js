@@ -53,9 +53,8 @@ async function * byKeys (database, options) {
 async function query (database, options) {
   const { doc_count: total } = await database.pouch.info()
   const head = headOf(options, total)
-  if (options.keys) return { head, rows: byKeys(database, options) }
-  const rows = idsInRange(database, options)
-  return { head, rows: options.include_docs ? withDocs(database, rows, options) : rows }
+  const rows = options.keys ? byKeys(database, options) : withDocs(database, idsInRange(database, options), options)
+  return { head, rows }
 }
 
 export async function allDocs (ex) {
@@ -92,7 +91,7 @@ async function * localRows (database, { startkey, endkey, include_docs: includeD
 
 export async function viewRows (database, ddocName, viewName, options) {
   const { head, rows } = await queryView(database, ddocName, viewName, options)
-  return { head, rows: options.include_docs ? withDocs(database, rows, options) : rows }
+  return { head, rows: withDocs(database, rows, options) }
 }
 
 export async function viewRoute (ex, ddocName) {
@@ -135,8 +134,10 @@ const batchSize = ({ attachments }) => attachments ? 4 : 100
 
 const readOptions = ({ attachments, conflicts }) => ({ attachments, conflicts })
 
-/** Adds its document to each row, as `doc`. @param {import('../databases.js').Database} database */
-async function * withDocs (database, rows, options) {
+/** With include_docs, adds its document to each row. @param {import('../databases.js').Database} database */
+const withDocs = (database, rows, options) => options.include_docs ? joinDocs(database, rows, options) : rows
+
+async function * joinDocs (database, rows, options) {
   const read = readOptions(options)
   for await (const batch of batchesOf(rows, { most: batchSize(read), bytes: Infinity })) {
     const docs = await Promise.all(batch.map(({ id }) => findDocument(database, id, read)))

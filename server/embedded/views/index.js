@@ -58,7 +58,10 @@ class ViewIndex {
       since: this.meta.seq, limit: BATCH, include_docs: true, conflicts: true, return_docs: true
     })
     const docs = results.filter(({ id }) => !id.startsWith('_design/'))
-    const emitted = await this.#map(docs.map(({ doc }) => doc).filter(doc => !doc._deleted))
+    const storedDocs = docs.map(({ doc }) => doc).filter(doc => !doc._deleted)
+    const sources = this.names.map(name => this.runtime.ddoc.views[name].map)
+    const emittedRows = await this.runtime.callEach('map', { sources }, storedDocs)
+    const emitted = new Map(storedDocs.map((doc, i) => [doc._id, emittedRows[i]]))
     const totals = { ...this.meta.totals }
     const storedKeys = await Promise.all(docs.map(({ id }) => this.level.get(documentKey(id))))
     const operations = docs.flatMap(({ id }, i) => this.#replace(id, storedKeys[i], emitted.get(id), totals))
@@ -66,13 +69,6 @@ class ViewIndex {
     operations.push({ type: 'put', key: META, value: JSON.stringify(meta) })
     await this.level.batch(operations)
     this.meta = meta
-  }
-
-  /** Returns the rows that each document emits into each view. @returns {Promise<Map<string, any[][]>>} */
-  async #map (docs) {
-    const sources = this.names.map(name => this.runtime.ddoc.views[name].map)
-    const results = await this.runtime.callEach('map', { sources }, docs)
-    return new Map(docs.map((doc, i) => [doc._id, results[i]]))
   }
 
   #replace (id, storedKeys, emitted = [], totals) {

@@ -1,5 +1,6 @@
 // The visitor who sends a request: its valid tokens, and the private layers that they open.
 import { TilecouchError } from '../../../loader/errors.js'
+import { addVary, beforeHead } from '../../http/answers.js'
 import { tokenIn, tokensOf } from './credentials.js'
 
 export class Visitor {
@@ -83,34 +84,19 @@ export const visibleLayers = async (layers, visitor) =>
 /** The query of addresses in an answer: the token of the visitor. @param {Visitor} [visitor] */
 export const tokenQuery = visitor => visitor?.link ? `?token=${visitor.link}` : ''
 
-const VARY = 'Authorization, Cookie'
-
 /**
  * Makes an answer private: shared caches must not keep it, and the browser may keep it only while the visitor has
- * access. This is done here and not in the routes, so that no route can forget it.
+ * access.
  * @param {import('node:http').ServerResponse} res its headers are not written yet
  * @param {number} until milliseconds since 1970: end of the access
  */
 function makePrivate (res, until) {
   const seconds = (until - Date.now()) / 1000
-  const { writeHead } = res
-  res.writeHead = /** @type {any} */ ((status, headers) => {
-    res.writeHead = writeHead
-    for (const [name, value] of pairsOf(headers)) {
-      if (/^vary$/i.test(name)) res.appendHeader(name, value)
-      else res.setHeader(name, value)
-    }
+  beforeHead(res, () => {
     res.setHeader('Cache-Control', privateCacheControl(res.getHeader('cache-control'), seconds))
-    if (![res.getHeader('vary')].flat().includes(VARY)) res.appendHeader('Vary', VARY)
+    addVary(res, 'Authorization, Cookie')
     res.setHeader('Referrer-Policy', 'no-referrer')
-    return res.writeHead(status)
   })
-}
-
-/** Headers as pairs: routes write flat lists and objects. @returns {[string, any][]} */
-function pairsOf (headers = []) {
-  if (!Array.isArray(headers)) return Object.entries(headers)
-  return Array.from({ length: headers.length / 2 }, (_, index) => [headers[2 * index], headers[2 * index + 1]])
 }
 
 function privateCacheControl (cacheControl, seconds) {

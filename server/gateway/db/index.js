@@ -1,13 +1,11 @@
 // /db: the database of the store with CouchDB's API, read-only, for PouchDB, the viewer and the client library.
 import { TilecouchError } from '../../../loader/errors.js'
 import { SECURITY, restrict, toHttpError } from '../access/db-access.js'
-import { SAFE_HEADERS, sendJson, sendTagged } from '../../http/answers.js'
+import { SAFE_HEADERS, abortOnClose, sendJson, sendTagged } from '../../http/answers.js'
 import { HttpError, notFound, sendHttpError, unavailable } from '../../http/errors.js'
 import { hideAdministrative } from './hidden.js'
 import { IMMUTABLE } from './proxy.js'
 import { checkLimits, parseDbRequest, readQuestion } from './request.js'
-
-const VIEW = /_design(?:\/|%2f)[^/]+\/_view\//i
 
 /** @type {import('../dispatch.js').Route<import('../router.js').DbTarget>} */
 export async function db (ctx, target, req, res) {
@@ -18,7 +16,7 @@ export async function db (ctx, target, req, res) {
       return sendJson(req, res, SECURITY, { cacheControl: 'no-store' })
     }
     const request = parseDbRequest(req.method ?? '', target.path, target.query)
-    if (ctx.isIncomplete?.() && VIEW.test(target.path)) {
+    if (ctx.isIncomplete?.() && /_view$/.test(request.form)) {
       throw unavailable(503, 'this edge is being filled, and its indexes come when all of it is there')
     }
     const question = req.method === 'POST' ? await readQuestion(req, request) : undefined
@@ -46,7 +44,10 @@ export async function db (ctx, target, req, res) {
  */
 async function sendImage ({ tiles }, { imageOf: id, query, isPinned }, req, res) {
   if (id === undefined || !isPinned) return false
-  const stored = await readTile(tiles, id, res)
+  const { signal } = abortOnClose(res)
+  const stored = await tiles.stored(id, { signal }).catch(error => {
+    throw error instanceof TilecouchError ? unavailable() : error
+  })
   if (res.destroyed) return true
   if (!stored || stored.entry.rev !== query.get('rev')) return false
   const { entry, outcome } = stored
@@ -56,17 +57,4 @@ async function sendImage ({ tiles }, { imageOf: id, query, isPinned }, req, res)
   sendTagged(req, res, entry.etag, headers, { 'Content-Type': entry.type }, bytes)
   if (res.statusCode === 200) res.sent = bytes.length
   return true
-}
-
-async function readTile (tiles, id, res) {
-  const controller = new AbortController()
-  const leave = () => controller.abort()
-  res.once('close', leave)
-  try {
-    return await tiles.stored(id, { signal: controller.signal })
-  } catch (error) {
-    throw error instanceof TilecouchError ? unavailable() : error
-  } finally {
-    res.off('close', leave)
-  }
 }

@@ -4,7 +4,8 @@ import { pipeline } from 'node:stream/promises'
 import { Pool } from 'undici'
 import { jsonOf } from '../../../core/values.js'
 import { AddressLimit, clientAddress } from '../../http/addresses.js'
-import { SAFE_HEADERS, acceptsCoding, rangeOf, sendBody } from '../../http/answers.js'
+import { SAFE_HEADERS, abortOnClose, acceptsCoding, rangeOf, sendBody } from '../../http/answers.js'
+import { collect } from '../../http/body.js'
 import { HttpError, notFound, unavailable } from '../../http/errors.js'
 
 const proxyDefaults = {
@@ -79,9 +80,8 @@ export class DatabaseProxy {
     if (isOver) throw unavailable()
     const release = limit.acquire(clientAddress(req, this.trustProxy))
     if (!release) throw error()
-    const controller = new AbortController()
+    const controller = abortOnClose(res)
     const leave = () => controller.abort()
-    res.once('close', leave)
     if (request.isFeed) this.signal.addEventListener('abort', leave)
     const end = () => res.destroy()
     const timer = seconds === undefined ? undefined : setTimeout(end, Math.max(0, seconds * 1000))
@@ -94,7 +94,6 @@ export class DatabaseProxy {
       for (const ending of endings) ending.removeEventListener('abort', end)
       this.signal.removeEventListener('abort', leave)
       release()
-      res.off('close', leave)
     }
   }
 
@@ -200,14 +199,8 @@ export class DatabaseProxy {
 }
 
 async function readJson (body, most) {
-  const chunks = []
-  let length = 0
-  for await (const chunk of body) {
-    length += chunk.length
-    if (length > most) throw unavailable(502, 'the answer of the store is too large')
-    chunks.push(chunk)
-  }
-  const value = jsonOf(Buffer.concat(chunks).toString())
+  const bytes = await collect(body, most, () => unavailable(502, 'the answer of the store is too large'))
+  const value = jsonOf(bytes.toString())
   if (value === undefined) throw unavailable(502, 'the store is in trouble')
   return value
 }

@@ -4,7 +4,8 @@ import { TILE_ATTACHMENT, isTileId } from '../../../core/index.js'
 import { HttpError, badRequest, forbidden, notFound, notAllowed } from '../../http/errors.js'
 import { parseJson, readBody, requireJson } from '../../http/body.js'
 import { checkTogether, fieldsOfAddress, fieldsOfBody } from './fields.js'
-import { isObject } from '../../../core/values.js'
+import { attempt, isObject } from '../../../core/values.js'
+import { SUSPICIOUS } from '../router.js'
 
 const LEAST_HEARTBEAT = 1000 // milliseconds between two heartbeats of a feed
 
@@ -39,7 +40,9 @@ export function parseDbRequest (method, path, search) {
   const segments = path.split('/').slice(1)
   if (segments.at(-1) === '' && segments.length === 1) segments.pop() // /db/ is /db
   const names = segments.map(decode)
-  const { endpoint, methods, form = endpoint } = endpointOf(names)
+  const row = ENDPOINTS.find(([pattern]) => pattern.test(names.join('/')))
+  if (!row) throw forbidden('this is not shown here')
+  const [, endpoint, methods, form = endpoint] = row
   if (!methods.includes(method)) throw notAllowed(methods)
   const { query: addressQuery, args } = fieldsOfAddress(search, form)
   const query = endpoint === 'queries' ? new URLSearchParams() : addressQuery // args go into each of the queries
@@ -60,48 +63,33 @@ export function parseDbRequest (method, path, search) {
   }
 }
 
-/**
- * Decodes a segment of the path. Slashes are refused: no id has one, and proxies disagree about encoded slashes.
- */
+/** Decodes a segment of the path. Slashes are refused: no id has one, and proxies disagree about encoded slashes. */
 function decode (segment) {
-  let name
-  try {
-    name = decodeURIComponent(segment)
-  } catch {
-    throw badRequest('the path is not encoded as UTF-8')
-  }
-  if (name === '' || name === '.' || name === '..' || /[/\\\p{Cc}]/u.test(name)) {
-    throw notFound('no document has such a name')
-  }
+  const name = attempt(() => decodeURIComponent(segment))
+  if (name === undefined) throw badRequest('the path is not encoded as UTF-8')
+  const isName = !['', '.', '..'].includes(name) && !name.includes('/') && !SUSPICIOUS.test(name)
+  if (!isName) throw notFound('no document has such a name')
   return name
 }
 
-/** @returns {{endpoint: string, methods: string[], form?: string}} */
-function endpointOf (names) {
-  const [first, second] = names
-  const { length } = names
-  if (length === 0) return { endpoint: 'info', methods: GET }
-  if (length === 1 && Object.hasOwn(ENDPOINTS, first)) return { endpoint: first, methods: ENDPOINTS[first] }
-  if (first === '_all_docs' && second === 'queries' && length === 2) {
-    return { endpoint: 'queries', methods: POST, form: 'queries of _all_docs' }
-  }
-  if (first === '_local' && length === 2) return { endpoint: 'document', methods: GET }
-  if (first === '_design' && length > 1) return inDesign(names.slice(2))
-  if (first.startsWith('_') || second?.startsWith('_')) throw forbidden('this is not shown here')
-  return { endpoint: length === 1 ? 'document' : 'attachment', methods: GET }
-}
-
-const ENDPOINTS = { _all_docs: BOTH, _changes: BOTH, _bulk_get: POST }
-
-/** @param {string[]} names below the design document */
-function inDesign ([first, view, last, ...rest]) {
-  if (first === undefined) return { endpoint: 'document', methods: GET }
-  if (!first.startsWith('_')) return { endpoint: 'attachment', methods: GET }
-  if (first !== '_view' || view === undefined || rest.length) throw forbidden('this is not shown here')
-  if (last === undefined) return { endpoint: '_view', methods: BOTH }
-  if (last === 'queries') return { endpoint: 'queries', methods: POST, form: 'queries of _view' }
-  throw notFound()
-}
+/**
+ * The endpoints by their paths, whose segments are decoded and have no slash. All other paths are refused.
+ * @type {[path: RegExp, endpoint: string, methods: string[], form?: string][]}
+ */
+const ENDPOINTS = [
+  [/^$/, 'info', GET],
+  [/^_all_docs$/, '_all_docs', BOTH],
+  [/^_all_docs\/queries$/, 'queries', POST, 'queries of _all_docs'],
+  [/^_changes$/, '_changes', BOTH],
+  [/^_bulk_get$/, '_bulk_get', POST],
+  [/^_local\/[^/]+$/, 'document', GET],
+  [/^_design\/[^/]+$/, 'document', GET],
+  [/^_design\/[^/]+\/[^_]/, 'attachment', GET],
+  [/^_design\/[^/]+\/_view\/[^/]+$/, '_view', BOTH],
+  [/^_design\/[^/]+\/_view\/[^/]+\/queries$/, 'queries', POST, 'queries of _view'],
+  [/^[^_][^/]*$/, 'document', GET],
+  [/^[^_][^/]*\/[^_]/, 'attachment', GET]
+]
 
 /** @returns {boolean} whether it stays open */
 function checkFeed (query) {

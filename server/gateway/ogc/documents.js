@@ -34,7 +34,7 @@ export const gridFor = layer => gridOf({ grid: layer.grid, tileSize: isVector(la
 export const gridsOf = layers => [...new Map([{}, ...layers].map(gridFor).map(grid => [grid.uniqueId, grid])).values()]
 
 /** Title, description and attribution of a layer. @param {Record<string, any>} layer */
-const aboutOf = ({ layer, name, description, attribution }) =>
+const titleFields = ({ layer, name, description, attribution }) =>
   ({ title: name || layer, ...(description && { description }), ...(attribution && { attribution }) })
 
 export function landing ({ root, token }, title) {
@@ -73,7 +73,7 @@ export const collections = (entries, view) => ({
 export function collection ({ layer, times }, { base, root, query, token }) {
   const address = `${root}collections/${layer.layer}`
   const kind = isVector(layer) ? 'vector' : 'map'
-  const about = aboutOf(layer)
+  const about = titleFields(layer)
   return {
     id: layer.layer,
     ...about,
@@ -112,13 +112,13 @@ export function tileset ({ layer, reach }, { base, root, query, token }) {
   const path = `${address}${pathOf(layer)}/${id}`
   const { type } = formatOfLayer(layer)
   const [west, south, east, north] = boundsOf(layer)
-  const about = aboutOf(layer)
+  const about = titleFields(layer)
   return {
     ...about,
     dataType: isVector(layer) ? 'vector' : 'map',
     crs,
     ...(uri && { tileMatrixSetURI: uri }),
-    tileMatrixSetLimits: limitsOf(layer, reach),
+    tileMatrixSetLimits: matrixLimits(layer, reach),
     boundingBox: { lowerLeft: [west, south], upperRight: [east, north], crs: CRS84 },
     mediaTypes: [type],
     ...(isVector(layer) && layer.vector_layers?.length && { layers: layer.vector_layers.map(vectorLayer) }),
@@ -136,7 +136,7 @@ export function tileset ({ layer, reach }, { base, root, query, token }) {
  * The limits of the zooms of a layer. Images have the limits of the whole matrix: GDAL 3.6 puts images of a limited
  * matrix in the wrong place. Vector tiles have the limits of the stored tiles, because GDAL reads all tiles in them.
  */
-function limitsOf (layer, reach) {
+function matrixLimits (layer, reach) {
   const grid = gridFor(layer)
   const { min, max } = zoomsOf(layer, reach)
   const matrices = grid.matrices.filter(({ z }) => z >= min && z <= max)

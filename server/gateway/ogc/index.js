@@ -53,9 +53,9 @@ const DOCUMENTS = {
     const hasBegun = ({ times }) => time === undefined || times.length === 0 || times[0] <= time
     return collections(entries.filter(hasBegun), view)
   },
-  collection: async context => collection(await layerOf(context), context.view),
-  tilesets: async context => tilesets(await layerOf(context), context.view),
-  tileset: async context => tileset(await layerOf(context), context.view),
+  collection: async context => collection(await describeRequested(context), context.view),
+  tilesets: async context => tilesets(await describeRequested(context), context.view),
+  tileset: async context => tileset(await describeRequested(context), context.view),
   sets: async ({ layers, visitor, view }) => matrixSets(await visibleLayers(layers, visitor), view),
   async set ({ layers, visitor, request: { set: id } }) {
     const matchingGrid = gridsOf(await visibleLayers(layers, visitor)).find(grid => grid.uniqueId === id)
@@ -66,4 +66,4 @@ const DOCUMENTS = {
 
 const titleOf = async layers => (await layers.settings()).title || 'tilecouch'
 
-const layerOf = async ({ layers, request }) => describeLayer(layers, await resolveLayer(layers, request))
+const describeRequested = async ({ layers, request }) => describeLayer(layers, await resolveLayer(layers, request))

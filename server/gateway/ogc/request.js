@@ -49,11 +49,13 @@ export function timeOf (query) {
   const text = query.get('datetime') || subsetOf(query)
   if (!text) return
   const [from, to = from, ...more] = text.split('/')
-  const badTime = new TilecouchError('BAD_TIME', { value: text })
-  if (more.length || (from === to && isOpen(to) && !text.includes('/'))) throw badTime
-  if (!isOpen(from) && !isOpen(to) && parsePeriod(from).start > parsePeriod(to).end) throw badTime
-  if (!isOpen(from)) parsePeriod(from)
-  return isOpen(to) ? undefined : parsePeriod(to).end
+  const start = isOpen(from) ? undefined : parsePeriod(from).start
+  const end = isOpen(to) ? undefined : parsePeriod(to).end
+  const isInstant = !text.includes('/')
+  if (more.length || (isInstant && end === undefined) || (start && end && start > end)) {
+    throw new TilecouchError('BAD_TIME', { value: text })
+  }
+  return end
 }
 
 const isOpen = text => text === '' || text === '..'

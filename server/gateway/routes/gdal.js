@@ -5,8 +5,8 @@ import { formatOfLayer, formats } from '../../../core/formats.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
 import { tokenQuery } from '../access/visitor.js'
+import { coveredOrWhole, rounded } from '../coverage.js'
 import { KEEP, sendXml } from '../../http/answers.js'
-import { limitsOf, rounded } from '../wmts/matrix-sets.js'
 import { xml } from '../wmts/xml.js'
 
 const MOST_TILES = 4 // columns and rows of the smallest overview
@@ -45,9 +45,9 @@ function gdalWms (layer, zooms, { base, time, query = '' }) {
   const grid = gridOf(layer)
   const { tileSize } = grid
   const { type, ext } = formatOfLayer(layer)
-  const { level, overviews, limits } = windowOf(layer, zooms)
-  const { x0, x1, y0, y1 } = limits
-  const [left, bottom, right, top] = grid.rangeExtent(level - overviews, limits).map(rounded)
+  const { level, overviews, range } = windowOf(layer, zooms)
+  const { x0, x1, y0, y1 } = range
+  const [left, bottom, right, top] = grid.rangeExtent(level - overviews, range).map(rounded)
   const deep = 2 ** overviews
   const address = `${base}${formatReference(layer.layer, time)}/$\{z}/$\{x}/$\{y}.${ext}${query}`
   return xml`<GDAL_WMS>
@@ -96,11 +96,11 @@ function windowOf (layer, { min, max }) {
   const { tileSize } = gridOf(layer)
   for (let level = max; ; level--) {
     let smallest = level
-    while (smallest > min && sizeOf(limitsOf(layer, smallest)) > MOST_TILES) smallest--
-    const limits = limitsOf(layer, smallest)
+    while (smallest > min && sizeOf(coveredOrWhole(layer, smallest)) > MOST_TILES) smallest--
+    const range = coveredOrWhole(layer, smallest)
     const overviews = level - smallest
-    if (level > min && sizeOf(limits) * 2 ** overviews * tileSize > MOST_PIXELS) continue
-    return { level, overviews, limits }
+    if (level > min && sizeOf(range) * 2 ** overviews * tileSize > MOST_PIXELS) continue
+    return { level, overviews, range }
   }
 }
 

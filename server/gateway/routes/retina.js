@@ -12,13 +12,13 @@ export const hasRetina = ({ tileSize = USUAL, retina: twinName }) => tileSize >=
 /** @type {import('../dispatch.js').Route<import('../router.js').RetinaTarget>} */
 export async function retina (ctx, { visitor, ...target }, req, res) {
   visitor?.requireAccess(res, target.layer)
-  const layer = await layerOf(ctx.layers, target.layer)
+  const layer = await retinaLayer(ctx.layers, target.layer)
   if (layer !== target.layer) visitor?.requireAccess(res, layer)
   return ctx.answerTile({ ...target, kind: 'tile', layer }, req, res)
 }
 
 /** The name of the layer that has the tiles. */
-async function layerOf (layers, name) {
+async function retinaLayer (layers, name) {
   const layer = await layers.get(name)
   const { tileSize = USUAL, retina: twinName } = layer
   if (tileSize >= LARGE) return name

@@ -1,15 +1,13 @@
 // Answers requests for tiles: at once from memory, else when the store or the upstream has answered. Nearly all
 // requests are for tiles, so the headers are one flat list and the body is one buffer.
-import { promisify } from 'node:util'
-import { gunzip } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 import { timeoutSignal } from '../../../core/promises.js'
 import { endOf, formats } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
-import { isGzip } from '../../../loader/formats/unpack.js'
+import { isGzip, unpack } from '../../../loader/formats/unpack.js'
 import { fillingOr, refuseIfIncomplete } from '../incomplete-edge.js'
 import { sendError } from '../errors.js'
-import { SAFE_HEADER_LIST, acceptsCoding, matchesEtag, rangeOf } from '../../http/answers.js'
+import { SAFE_HEADER_LIST, abortOnClose, acceptsCoding, matchesEtag, rangeOf } from '../../http/answers.js'
 import { UNKNOWN } from '../tiles/entry.js'
 import { toXyz } from './numbering.js'
 
@@ -45,10 +43,7 @@ export function tile (ctx, target, req, res) {
 async function waitForTile (ctx, target, req, res) {
   const { layer, z, x, y, time } = target
   refuseIfIncomplete(ctx, target)
-  const controller = new AbortController()
-  const leave = () => controller.abort()
-  const wait = timeoutSignal(ctx.tileTimeout, controller.signal)
-  res.once('close', leave)
+  const wait = timeoutSignal(ctx.tileTimeout, abortOnClose(res).signal)
   try {
     const answer = await ctx.tiles.get(layer, z, x, y, time, { signal: wait.signal })
     if (!res.destroyed) await sendTile(ctx, target, req, res, answer)
@@ -60,7 +55,6 @@ async function waitForTile (ctx, target, req, res) {
     await sendMissing(ctx, target, req, res, error, await ctx.layers.get(layer))
   } finally {
     wait.end()
-    res.off('close', leave)
   }
 }
 
@@ -141,8 +135,6 @@ function send (ctx, target, req, res, answer, etag, body, coding) {
   res.end(part)
 }
 
-const gunzipAsync = promisify(gunzip)
-
 /**
  * Unpacked copies of tiles that are being sent. Clients that request the same tile share one copy. The copies together
  * have a limit. A slow client keeps only its own copy in memory.
@@ -184,7 +176,7 @@ export class Unpacked {
     if (!copy.users) throw new TilecouchError('ABORTED') // all clients have left
     const freeBytes = Math.min(this.most, this.mostHeld - this.#heldBytes)
     try {
-      const body = await gunzipAsync(bytes, { maxOutputLength: Math.max(1, freeBytes) })
+      const body = await unpack(bytes, { limit: Math.max(1, freeBytes) })
       if (copy.users) this.#heldBytes += copy.length = body.length
       return body
     } catch (error) {

@@ -5,8 +5,8 @@ import { formatOfLayer } from '../../../core/formats.js'
 import { matrixSetOf } from '../../../core/wmts.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { tokenQuery, visibleLayers } from '../access/visitor.js'
+import { rounded } from '../coverage.js'
 import { REVALIDATE, sendXml } from '../../http/answers.js'
-import { rounded } from '../wmts/matrix-sets.js'
 import { xml } from '../wmts/xml.js'
 
 /** @type {import('../dispatch.js').Route<import('../router.js').TmsTarget>} */

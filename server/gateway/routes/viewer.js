@@ -2,13 +2,14 @@
 // built from this package once in each process. They fit the version of the gateway, whatever the store contains.
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
-import { brotliCompress, constants, gzip } from 'node:zlib'
+import { brotliCompress, constants } from 'node:zlib'
 import { isEmbedded } from '../../../core/embed.js'
 import { shared } from '../../../core/promises.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { adminBundles } from '../../../loader/couchapp/bundle.js'
 import { ADMIN, ADMIN_WORDS, LAYERS, ownDesigns, VIEWER } from '../../../loader/couchapp/compose.js'
 import { VIEWER_CSP, originsOf, viewerPolicy } from '../../../loader/couchapp/policy.js'
+import { pack } from '../../../loader/formats/unpack.js'
 import { SMALL, acceptsCoding, sendTagged } from '../../http/answers.js'
 import { split } from '../router.js'
 
@@ -35,7 +36,7 @@ async function codings (bytes, type) {
   if (bytes.length < SMALL || !/^text\/|json|svg/.test(type)) return { identity: bytes }
   const [br, gz] = await Promise.all([
     promisify(brotliCompress)(bytes, { params: QUALITY }),
-    promisify(gzip)(bytes, { level: 9 })
+    pack(bytes, { level: 9 })
   ])
   return { br, gzip: gz, identity: bytes }
 }

@@ -11,7 +11,7 @@ const MOST_TIMES = 2000 // times whose end is remembered: clients request the fe
 
 export class AsOf {
   /** @type {LRUCache<string, {end: string, at: number}>} at: milliseconds since 1970 */
-  #ends = new LRUCache({ max: MOST_TIMES })
+  #ends = new LRUCache({ max: MOST_TIMES, memoMethod: time => ({ end: endOf(time), at: Date.parse(endOf(time)) }) })
 
   /** @param {Pick<import('./index.js').Parts, 'cache' | 'reader' | 'limits'>} parts */
   constructor ({ cache, reader, limits }) {
@@ -91,12 +91,7 @@ export class AsOf {
 
   /** @param {string} time as written @returns {{end: string, at: number}} at: milliseconds since 1970 */
   endOf (time) {
-    const cachedEnd = this.#ends.get(time)
-    if (cachedEnd) return cachedEnd
-    const end = endOf(time)
-    const newEnd = { end, at: Date.parse(end) }
-    this.#ends.set(time, newEnd)
-    return newEnd
+    return this.#ends.get(time) ?? this.#ends.memo(time)
   }
 }
 

@@ -180,9 +180,7 @@ export class TileCache {
     this.missing.clear()
   }
 
-  /**
-   * Layers have changed: tiles may have other expiry times or upstreams. Each entry is updated at its next use.
-   */
+  /** Layers have changed: tiles may have other expiry times or upstreams. Each entry is updated at its next use. */
   layersChanged () {
     this.epoch++
     this.missing.clear()

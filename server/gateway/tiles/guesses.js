@@ -77,7 +77,7 @@ export class Guesses {
     const now = performance.now()
     if (now - answers.readAt >= this.limits.indexPause) {
       answers.readAt = now
-      ignoreRejection(this.#readNewest(answers, layerOf(id), end)) // without an index, timelines are read
+      ignoreRejection(this.#readNewest(answers, layerOfTile(id), end)) // without an index, timelines are read
     }
     return false
   }
@@ -89,6 +89,6 @@ export class Guesses {
   }
 }
 
-const layerOf = id => id.slice(0, id.indexOf(':'))
+const layerOfTile = id => id.slice(0, id.indexOf(':'))
 
-const keyOf = (id, end) => `${layerOf(id)}@${end}`
+const keyOf = (id, end) => `${layerOfTile(id)}@${end}`

@@ -5,6 +5,7 @@
 //   refresher.js  the upstream of a layer: refetches expired tiles, fetches missing ones, and stores them
 // as-of.js finds the version for osm@2023. routes/tile.js calls `peek` and then `get`, and sends the answer.
 import { isAdministrative, tileId } from '../../../core/index.js'
+import { ignoring } from '../../../core/promises.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { Follower } from '../../../loader/store/follow.js'
 import { ReadAhead } from './ahead.js'
@@ -171,7 +172,7 @@ export class TileService {
     try {
       if (time === undefined) return await this.#newest(id, tile, document, signal)
       if (end !== undefined) {
-        const newest = await this.#newest(id, tile, document, signal).catch(nothingIfMissing)
+        const newest = await this.#newest(id, tile, document, signal).catch(ignoring('TILE_NOT_FOUND'))
         if (newest && newest.entry.time <= end) return newest
       }
       return await this.#asOf.get(id, time, signal)
@@ -214,9 +215,4 @@ export class TileService {
     const entry = await this.#reader.documents.get(id, signal)
     return { entry: entry ?? this.#cache.entry(id) ?? null, outcome: 'miss' } // it may have been fetched meanwhile
   }
-}
-
-/** @returns {undefined} */
-function nothingIfMissing (error) {
-  if (error.code !== 'TILE_NOT_FOUND') throw error
 }

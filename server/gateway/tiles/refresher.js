@@ -191,17 +191,14 @@ export class Refresher {
 
   /** Waits until fetches under way have ended and their tiles are stored, for a limited time. */
   async close () {
-    const ended = (async () => {
-      await Promise.allSettled(this.#fetches.values())
-      this.#stop.abort()
-      await Promise.allSettled(this.#storing)
-      await this.#queue.drain()
-    })()
     const timer = setTimeout(() => {
       this.#stop.abort()
       this.#giveUp.abort()
     }, this.limits.closing)
-    await ended
+    await Promise.allSettled(this.#fetches.values())
+    this.#stop.abort()
+    await Promise.allSettled(this.#storing)
+    await this.#queue.drain()
     clearTimeout(timer)
   }
 }

@@ -2,6 +2,7 @@
 import pMap from 'p-map'
 import { formatOfLayer } from '../../../core/formats.js'
 import { gridOf } from '../../../core/grids/index.js'
+import { ignoring } from '../../../core/promises.js'
 import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
 import { visibleLayers } from '../access/visitor.js'
 import { boundsOf, clamp } from '../coverage.js'
@@ -37,10 +38,8 @@ export async function describeLayer (layers, layer) {
  * @param {import('../access/visitor.js').Visitor} [visitor] if there are private layers
  */
 export async function describeLayers (layers, visitor) {
-  const describe = layer => describeLayer(layers, layer).catch(error => {
-    if (error.code !== 'LAYER_NOT_FOUND') throw error
-    return undefined // it was removed since it was listed
-  })
+  // a layer may have been removed since it was listed
+  const describe = layer => describeLayer(layers, layer).catch(ignoring('LAYER_NOT_FOUND'))
   const entries = await pMap(await visibleLayers(layers, visitor), describe, { concurrency: CONCURRENCY })
   return entries.filter(entry => entry !== undefined)
 }
@@ -49,11 +48,10 @@ export async function describeLayers (layers, visitor) {
  * @param {LayerEntry[]} entries
  * @param {object} options
  * @param {string} options.base URL of the gateway, ends in a slash
- * @param {string} [options.token] for the addresses
+ * @param {string} [options.query] of the addresses: the token, if any
  * @param {string} [options.at] exact time: the default, and part of the addresses
  */
-export function capabilities (entries, { base, token, at: defaultTime }) {
-  const query = token ? `?token=${token}` : ''
+export function capabilities (entries, { base, query = '', at: defaultTime }) {
   const service = `${base}wmts${defaultTime ? `@${defaultTime}` : ''}`
   const self = `${service}/1.0.0/WMTSCapabilities.xml${query}`
   const kvp = `${service}${query ? `${query}&` : '?'}`
@@ -103,8 +101,8 @@ function layerElement ({ layer, times, reach }, { service, query, defaultTime })
   const template = `${service}/${layer.layer}/${STYLE}/${place}.${ext}${query}`
   return xml`
 <Layer>
-<ows:Title>${layer.name || layer.layer}</ows:Title>${aboutOf(layer) && xml`
-<ows:Abstract>${aboutOf(layer)}</ows:Abstract>`}
+<ows:Title>${layer.name || layer.layer}</ows:Title>${abstractOf(layer) && xml`
+<ows:Abstract>${abstractOf(layer)}</ows:Abstract>`}
 <ows:WGS84BoundingBox><ows:LowerCorner>${west} ${south}</ows:LowerCorner>\
 <ows:UpperCorner>${east} ${north}</ows:UpperCorner></ows:WGS84BoundingBox>
 <ows:Identifier>${layer.layer}</ows:Identifier>${!grid.isWebMercator && boxElement(grid, crsBoxOf(layer))}
@@ -171,10 +169,8 @@ function crsBoxOf (layer) {
 
 const SIGNS = new Map(Object.entries({ copy: '©', amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ' }))
 
-/**
- * Description and attribution: WMTS has no other place for an attribution. HTML is reduced to its text.
- */
-function aboutOf ({ description = '', attribution = '' }) {
+/** Description and attribution: WMTS has no other place for an attribution. HTML is reduced to its text. */
+function abstractOf ({ description = '', attribution = '' }) {
   const plain = attribution.slice(0, MAX_TEXT).replace(/<[^>]*>/g, '')
     .replace(/&(\w+);/g, (entity, name) => SIGNS.get(name) ?? entity)
   return [description.slice(0, MAX_TEXT), plain].map(text => text.trim()).filter(Boolean).join('\n')

@@ -1,22 +1,22 @@
 // The WMTS of the gateway: the capabilities, now or as of a time, and tiles, which the tile route answers.
-import { isDeepStrictEqual } from 'node:util'
 import { LRUCache } from 'lru-cache'
 import { REVALIDATE, XML, etagOf, sendCompressed } from '../../http/answers.js'
 import { cacheControlWith } from '../../http/addresses.js'
+import { tokenQuery } from '../access/visitor.js'
 import { refuseIfIncomplete } from '../incomplete-edge.js'
 import { capabilities, describeLayers } from './capabilities.js'
 import { sendException, toOwsError } from './errors.js'
 import { parseKvp, parseRest, resolveTile } from './request.js'
 import { resolveTime } from './times.js'
 
-// documents in memory, by URL of the gateway and time: both come from clients
+// documents of a gateway in memory, by its URL and the time: both come from clients
 const MOST_DOCUMENTS = 16
 
 /**
- * Capabilities for visitors without a token, with the layers in them.
- * @type {LRUCache<string, {entries: import('./capabilities.js').LayerEntry[], bytes: Buffer, etag: string}>}
+ * Capabilities for visitors without a token, with the layers in them, by the layers of a gateway.
+ * @type {WeakMap<object, LRUCache<string, ReturnType<typeof makeDocument>>>}
  */
-const documents = new LRUCache({ max: MOST_DOCUMENTS })
+const documentsByLayers = new WeakMap()
 
 /** @type {import('../dispatch.js').Route<import('../router.js').ServiceTarget>} */
 export async function wmts (ctx, target, req, res) {
@@ -50,15 +50,21 @@ export async function wmts (ctx, target, req, res) {
  */
 async function documentFor (layers, place, visitor) {
   const entries = await describeLayers(layers, visitor)
-  if (visitor?.isKnown) return makeDocument(entries, { ...place, token: visitor.link })
+  if (visitor?.isKnown) return makeDocument(entries, { ...place, query: tokenQuery(visitor) })
+  const documents = documentsByLayers.get(layers) ?? new LRUCache({ max: MOST_DOCUMENTS })
+  documentsByLayers.set(layers, documents)
   const key = `${place.at ?? ''} ${place.base}`
   const cached = documents.get(key)
-  // Layers returns the same objects while nothing has changed
-  if (cached && isDeepStrictEqual(cached.entries, entries)) return cached
+  if (cached?.entries.length === entries.length && cached.entries.every((entry, i) => isSame(entry, entries[i]))) {
+    return cached
+  }
   const document = makeDocument(entries, place)
   documents.set(key, document)
   return document
 }
+
+/** Layers returns the same objects while nothing has changed. */
+const isSame = (a, b) => a.layer === b.layer && a.times === b.times && a.reach === b.reach
 
 function makeDocument (entries, place) {
   const bytes = Buffer.from(capabilities(entries, place))

@@ -3,7 +3,7 @@
 // whatever the limits are, and QGIS requests it.
 import { gridOf } from '../../../core/grids/index.js'
 import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
-import { coveredBy, storedIn } from '../coverage.js'
+import { coveredOrWhole, rounded, storedIn } from '../coverage.js'
 
 const SCALE = gridOf().matrix(0).scaleDenominator // at zoom 0 of Web Mercator with tiles of 256 pixels
 const TILE_SIZE = 256 // pixels, of that scale
@@ -31,17 +31,11 @@ export const scaleDenominator = ({ grid }, matrix) => grid.isWebMercator
 /** A position in the axis order of its reference system, without digits from rounding errors. */
 export const position = ({ northingFirst }, [x, y]) => (northingFirst ? [y, x] : [x, y]).map(rounded).join(' ')
 
-/** Rounds metres to less than a nanometre. */
-export const rounded = value => Number(value.toPrecision(15))
-
 /** The sets that layers are in, each once. @param {Record<string, any>[]} layers @returns {MatrixSet[]} */
 export function matrixSetsOf (layers) {
   const sets = new Map(layers.map(matrixSetOf).map(set => [set.id, set]))
   return [...sets.values()].sort((a, b) => a.grid.tileSize - b.grid.tileSize || a.matrices.length - b.matrices.length)
 }
-
-/** The columns and rows of a layer at a zoom. Bounds outside of the grid are ignored. */
-export const limitsOf = (layer, z) => coveredBy(layer, z) ?? gridOf(layer).whole(z)
 
 /**
  * Limits of every zoom of a layer, or none where they would only repeat the set.
@@ -52,7 +46,7 @@ export function allLimitsOf (layer, reach) {
   const { min, max } = zoomsOf(layer)
   const limits = []
   for (let z = min; z <= max; z++) {
-    limits.push({ matrix: grid.matrix(z), ...storedIn(layer, limitsOf(layer, z), reach?.get(z)) })
+    limits.push({ matrix: grid.matrix(z), ...storedIn(layer, coveredOrWhole(layer, z), reach?.get(z)) })
   }
   const isWhole = ({ matrix, x0, x1, y0, y1 }) =>
     y0 === 0 && x0 === 0 && y1 === matrix.rows - 1 && x1 === matrix.columns - 1

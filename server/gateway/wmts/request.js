@@ -3,8 +3,8 @@
 import { formatOfLayer, formats } from '../../../core/formats.js'
 import { isLayer } from '../../../core/index.js'
 import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
+import { coveredOrWhole } from '../coverage.js'
 import { OwsError, invalid } from './errors.js'
-import { limitsOf } from './matrix-sets.js'
 import { resolveTime } from './times.js'
 
 /**
@@ -124,7 +124,7 @@ export async function resolveTile (layers, request, addressTime) {
   const z = grid.zoomOf(matrix) ?? NaN
   if (!(z <= max)) throw invalid('TileMatrix', matrix, `${name} has ${first} to ${last}`)
   if (z < min) throw new OwsError('TileOutOfRange', `TileMatrix ${matrix}: ${name} begins at ${first}`, 'TileMatrix')
-  const { x0, x1, y0, y1 } = limitsOf(layer, z)
+  const { x0, x1, y0, y1 } = coveredOrWhole(layer, z)
   const y = resolveIndex('TileRow', row, y0, y1)
   const x = resolveIndex('TileCol', column, x0, x1)
   return { kind: 'tile', layer: name, ...(moment && { time: moment }), z, x, y, ext }

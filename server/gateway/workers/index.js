@@ -3,7 +3,7 @@
 import cluster from 'node:cluster'
 import { setMaxListeners } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { pause } from '../../../core/promises.js'
+import { pause, shared } from '../../../core/promises.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { urlOf } from '../../http/addresses.js'
 import { Cors } from '../cors.js'
@@ -66,8 +66,6 @@ class WorkerPool {
   /** For /metrics and /health, if they have their own port. @type {Listener | null} */
   #ops = null
   #stop = new AbortController()
-  /** @type {Promise<void> | null} */
-  #closing = null
   /** @type {{resolve: (value?: any) => void, reject: (error: Error) => void}} */
   #end = { resolve () {}, reject () {} }
 
@@ -152,7 +150,7 @@ class WorkerPool {
           const edge = this.mirror && { isFilled: this.mirror.isFilled() }
           worker.send({ type: 'start', options: this.workerOptions, number, edge })
         }
-        if (message.type === 'mirror') worker.send({ type: 'mirror', report: this.mirror?.report() })
+        if (message.type === 'mirror') worker.send({ type: 'answer', id: message.id, answer: this.mirror?.report() })
         if (message.type === 'failed') failure = new TilecouchError(message.code, message.details)
         if (message.type === 'ready') {
           clearTimeout(timer)
@@ -209,11 +207,7 @@ class WorkerPool {
   }
 
   /** Stops the workers; each finishes its requests. */
-  close () {
-    return (this.#closing ??= this.#close())
-  }
-
-  async #close () {
+  close = shared(async () => {
     this.#stop.abort()
     const members = [...this.#members.values()]
     this.#sendToAll({ type: 'stop' })
@@ -224,5 +218,5 @@ class WorkerPool {
     clearTimeout(timer)
     await this.#ops?.close(0)
     this.#end.resolve(undefined)
-  }
+  })
 }

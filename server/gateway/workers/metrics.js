@@ -2,6 +2,7 @@
 import { AggregatorRegistry, Registry } from 'prom-client'
 import { register, workerMetricTable } from '../metrics.js'
 import { mirrorMetricTable } from '../mirror-metrics.js'
+import { ask } from './ask.js'
 
 const TIMEOUT = 3000 // ms for a worker to answer: a hanging worker must not delay the others
 
@@ -34,30 +35,13 @@ export class WorkerMetrics {
 
   async text () {
     const workers = [...this.#last.keys()]
-    const answers = await Promise.all(workers.map(requestMetrics))
+    const answers = await Promise.all(workers.map(worker => ask(worker, 'count', TIMEOUT)))
     // for a worker that ended meanwhile, `remove` has kept the last numbers
     workers.forEach((worker, index) => {
       if (answers[index] && this.#last.has(worker)) this.#last.set(worker, answers[index])
     })
     return aggregate([...this.#last.values(), this.#ended, await this.#parentRegistry.getMetricsAsJSON()]).metrics()
   }
-}
-
-/** Reads the metrics of a worker; null: it does not answer. A late answer may be taken for the next one. */
-function requestMetrics (worker) {
-  if (!worker.isConnected()) return null
-  return new Promise(resolve => {
-    const end = metrics => {
-      clearTimeout(timer)
-      worker.off('exit', fail).off('message', take)
-      resolve(metrics)
-    }
-    const fail = () => end(null)
-    const take = ({ type, metrics }) => { if (type === 'counted') end(metrics) }
-    const timer = setTimeout(fail, TIMEOUT)
-    worker.on('message', take).once('exit', fail)
-    worker.send({ type: 'count' })
-  })
 }
 
 const aggregate = metrics => AggregatorRegistry.aggregate(metrics)

@@ -1,8 +1,10 @@
 // A worker process. It serves with the options that its parent sends, until the parent sends stop or ends.
+import cluster from 'node:cluster'
 import { shared } from '../../../core/promises.js'
-import { TilecouchError } from '../../../loader/errors.js'
 import { createLog, secretsOf } from '../log.js'
 import { Metrics } from '../metrics.js'
+import { copyError } from '../shared-work.js'
+import { ask } from './ask.js'
 
 const TIMEOUT = 2000 // milliseconds for the parent to answer
 
@@ -12,23 +14,12 @@ const UNKNOWN = { from: '', state: 'unknown', lag: null, pending: null, upToDate
 /** @param {typeof import('../index.js').startGateway} startGateway */
 export function serveAsWorker (startGateway) {
   const metrics = new Metrics()
-  /** Callbacks that wait for the report of the mirror. @type {Set<(report: any) => void>} */
-  const waiting = new Set()
   let running = null
 
   const send = message => { if (process.connected) process.send?.(message) }
 
-  const report = () => new Promise(resolve => {
-    const end = answer => {
-      clearTimeout(timer)
-      waiting.delete(end)
-      resolve(answer)
-    }
-    const timer = setTimeout(end, TIMEOUT, UNKNOWN)
-    waiting.add(end)
-    send({ type: 'mirror' })
-  })
-
+  const parent = /** @type {import('node:cluster').Worker} */ (cluster.worker)
+  const report = async () => await ask(parent, 'mirror', TIMEOUT) ?? UNKNOWN
   let isFilled = false // whether an edge was ever complete
   const mirror = { report, isFilled: () => isFilled }
 
@@ -42,8 +33,7 @@ export function serveAsWorker (startGateway) {
 
   /** Reports the error to the parent, which decides what to do. The process ends when the message is sent. */
   function fail (error) {
-    const isOurs = error instanceof TilecouchError
-    const { code, details } = isOurs ? error : { code: 'INTERNAL', details: { why: error.message } }
+    const { code, details } = copyError(error)
     if (!process.send || !process.connected) process.exit(1)
     process.send({ type: 'failed', code, details }, () => process.exit(1))
   }
@@ -58,8 +48,9 @@ export function serveAsWorker (startGateway) {
     if (message.type === 'start') start(message).catch(fail)
     if (message.type === 'stop') stop()
     if (message.type === 'filled') isFilled = true
-    if (message.type === 'count') send({ type: 'counted', metrics: await metrics.registry.getMetricsAsJSON() })
-    if (message.type === 'mirror') for (const end of waiting) end(message.report)
+    if (message.type === 'count') {
+      send({ type: 'answer', id: message.id, answer: await metrics.registry.getMetricsAsJSON() })
+    }
   })
   process.on('SIGTERM', stop) // one worker alone: its parent starts another
   process.on('SIGINT', () => {}) // Ctrl-C reaches the whole group: the parent sends stop
