@@ -11,7 +11,7 @@ import { checkBase, databaseState, noteBackup } from './chain.js'
 import { FORMAT } from './format.js'
 import { SnapshotReader } from './snapshot.js'
 import { OutputStream } from '../formats/atomic-file.js'
-import { BackupWriter, openFile } from './writer.js'
+import { BackupWriter, openBackupFile } from './writer.js'
 import { version } from '../store/package.js'
 
 export const backupDefaults = {
@@ -79,7 +79,7 @@ export async function backup (store, target, options = {}) {
     verified += documents
     onProgress({ ...lastState, step: 'verifying', documents: verified, total: lastState.documents })
   })
-  const sink = typeof target === 'string' ? await openFile(target, { force, onRead }) : new OutputStream(target)
+  const sink = typeof target === 'string' ? await openBackupFile(target, { force, onRead }) : new OutputStream(target)
   try {
     const writer = new BackupWriter(sink)
     const since = baseBackup?.seq ?? 0
@@ -207,11 +207,7 @@ class BackupSource {
   }
 }
 
-async function securityOf (store) {
-  try {
-    return await store.security()
-  } catch (error) {
-    if (isUnwritable(error)) return null // a gateway does not show it
-    throw error
-  }
-}
+const securityOf = store => store.security().catch(error => {
+  if (!isUnwritable(error)) throw error
+  return null // a gateway does not show it
+})

@@ -3,6 +3,7 @@
 // that a load was writing at the moment of the backup.
 import { isDeepStrictEqual } from 'node:util'
 import { tileId } from '../../core/index.js'
+import { ignoring } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
 import { RevisionCopier, newCopyTally } from '../../core/mirror/index.js'
 import { ValidatingPeer, peerOf } from '../store/peer.js'
@@ -20,7 +21,7 @@ const filledFrom = chain => ({ ...CLOSED_SECURITY, tilecouch: { ...CLOSED_SECURI
 
 /** @param {import('../store/couch.js').Couch} couch @param {string[]} chain ids of the backups; empty while unknown */
 export async function openTarget (couch, chain) {
-  const info = await infoOf(couch)
+  const info = await couch.info().catch(ignoring('DATABASE_NOT_FOUND'))
   const security = info ? await new Store(couch).security() : PRIVATE_SECURITY
   const storedChain = security.tilecouch?.restoring
   const begunChain = isDeepStrictEqual(security, filledFrom(storedChain)) ? storedChain : undefined
@@ -44,15 +45,6 @@ export async function openTarget (couch, chain) {
     },
     /** @param {any} [rights] unless given, it stays closed */
     end: (rights = CLOSED_SECURITY) => new Store(couch).secure(rights)
-  }
-}
-
-async function infoOf (couch) {
-  try {
-    return await couch.info()
-  } catch (error) {
-    if (error.code === 'DATABASE_NOT_FOUND') return undefined
-    throw error
   }
 }
 

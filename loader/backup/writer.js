@@ -110,7 +110,7 @@ const withoutBytes = attachments =>
  *   number of documents that were read again
  * @returns {Promise<Sink>}
  */
-export async function openFile (name, { force = false, onRead }) {
+export async function openBackupFile (name, { force = false, onRead }) {
   const stats = await find(name)
   if (stats && (!force || !stats.isFile())) {
     throw new TilecouchError('TARGET_EXISTS', { value: name, ...(!stats.isFile() && { why: 'it is not a file' }) })

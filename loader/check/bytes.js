@@ -4,8 +4,8 @@ import { pMapIterable } from 'p-map'
 import { formats } from '../../core/index.js'
 import { batchesOf } from '../../core/lists.js'
 import { noAnswer } from '../../core/couch/answers.js'
-import { digestOf } from '../store/tile.js'
-import { decodeDefaults } from './files/decode.js'
+import { digestOf, imageOf } from '../store/tile.js'
+import { decodeDefaults, problemsOf } from './files/decode.js'
 
 const BATCH = { most: 100, bytes: 4e6 } // documents, and bytes of tiles, in a request
 const CONCURRENCY = 2 // requests at a time
@@ -26,7 +26,7 @@ export async function * readBytes (couch, docs, signal) {
   for await (const jobs of pMapIterable(batches, read, { concurrency: CONCURRENCY })) yield * jobs
 }
 
-const lengthOf = doc => doc._attachments.tile.length
+const lengthOf = doc => imageOf(doc).length
 const isTooLong = doc => lengthOf(doc) > decodeDefaults.bytes
 
 async function jobsOf (couch, batch, signal) {
@@ -34,7 +34,7 @@ async function jobsOf (couch, batch, signal) {
   const docsById = await readEach(couch, readable.map(({ _id }) => _id), signal)
   for (const { _id: id } of readable) {
     const doc = docsById.get(id)
-    if (!(doc instanceof Error) && !doc?._attachments?.tile?.data) docsById.set(id, await missingImage(couch, id))
+    if (!(doc instanceof Error) && !imageOf(doc)?.data) docsById.set(id, await missingImage(couch, id))
   }
   return batch.map(doc => {
     const stored = docsById.get(doc._id)
@@ -43,10 +43,10 @@ async function jobsOf (couch, batch, signal) {
       size: lengthOf(doc),
       read () {
         if (stored instanceof Error) throw stored
-        return stored?._attachments.tile.data
+        return imageOf(stored)?.data
       },
       compare: ({ type, bytes }) =>
-        compare(stored._attachments.tile, stored._rev === doc._rev ? lengthOf(doc) : undefined, type, bytes)
+        compare(imageOf(stored), stored._rev === doc._rev ? lengthOf(doc) : undefined, type, bytes)
     }
   })
 }
@@ -54,7 +54,7 @@ async function jobsOf (couch, batch, signal) {
 /** Returns no error if the tile was deleted or became gone a moment ago. */
 async function missingImage (couch, id) {
   const stored = await couch.get(id)
-  return stored?._attachments?.tile ? new Error('the store lists it, but does not send it') : undefined
+  return imageOf(stored) ? new Error('the store lists it, but does not send it') : undefined
 }
 
 /**
@@ -85,14 +85,12 @@ export async function readEach (couch, ids, signal, docsById = new Map()) {
 }
 
 function compare ({ length: statedLength, content_type: type, digest }, listedLength, actualType, bytes) {
-  /** @type {import('./files/decode.js').Problems} */
-  const problems = []
-  const addIf = (isWrong, code, why) => { if (isWrong) problems.push([code, why]) }
   const length = statedLength ?? listedLength ?? bytes.length
   const computedDigest = digestOf(bytes)
-  addIf(length !== bytes.length, 'wrong-length', `${bytes.length} bytes, ${length} in the document`)
-  addIf(actualType && type !== actualType, 'wrong-type', `${actualType}, the document says ${type}`)
-  // CouchDB compresses other types, and computes their digest from the compressed bytes
-  addIf(TYPES.has(type) && digest !== computedDigest, 'wrong-digest', `${computedDigest}, the document says ${digest}`)
-  return problems
+  return problemsOf([
+    [length !== bytes.length, 'wrong-length', `${bytes.length} bytes, ${length} in the document`],
+    [actualType && type !== actualType, 'wrong-type', `${actualType}, the document says ${type}`],
+    // CouchDB compresses other types, and computes their digest from the compressed bytes
+    [TYPES.has(type) && digest !== computedDigest, 'wrong-digest', `${computedDigest}, the document says ${digest}`]
+  ])
 }

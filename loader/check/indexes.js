@@ -6,6 +6,7 @@ import { ignoring } from '../../core/promises.js'
 import { BY_AREA } from '../store/columns.js'
 import { BY_TILE, BY_TIME } from '../store/reader.js'
 import { BY_ZOOM } from '../store/count.js'
+import { imageOf } from '../store/tile.js'
 
 const PAGE = 1000 // changes a request
 
@@ -53,14 +54,16 @@ export class IndexCheck {
   }
 
   /** Counts a valid tile of the layer. @param {any} doc */
-  add ({ z, current, _attachments: { tile } = /** @type {any} */ ({}) }) {
+  add (doc) {
+    const { z, current } = doc
+    const image = imageOf(doc)
     const count = (view, key) => {
       const { tiles, bytes } = this.#sums[view].get(key) ?? { tiles: 0, bytes: 0 }
-      this.#sums[view].set(key, { tiles: tiles + 1, bytes: bytes + (tile?.length ?? 0) })
+      this.#sums[view].set(key, { tiles: tiles + 1, bytes: bytes + (image?.length ?? 0) })
     }
     const state = current ? 'current' : 'past'
-    count(BY_ZOOM, `${z} ${tile ? state : 'gone'}`)
-    if (current && tile) count(BY_AREA, `${z}`)
+    count(BY_ZOOM, `${z} ${image ? state : 'gone'}`)
+    if (current && image) count(BY_AREA, `${z}`)
     count(BY_TIME, '')
   }
 
@@ -143,7 +146,7 @@ export class IndexCheck {
 
 function differenceOf (doc, value) {
   if (!value) return 'not in it'
-  const image = doc._attachments?.tile
+  const image = imageOf(doc)
   const expected = { rev: doc._rev, bytes: image?.length ?? 0, expires: doc.expires ?? null, gone: !image }
   return Object.keys(expected).filter(field => value[field] !== expected[field])
     .map(field => `${field} ${JSON.stringify(value[field])}, the document says ` +

@@ -11,6 +11,7 @@ import { Extent, union, widen } from '../../core/store/extent.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { fieldsOf } from '../store/revisions.js'
 import { BY_ZOOM } from '../store/count.js'
+import { imageOf } from '../store/tile.js'
 import { Report } from './files/report.js'
 import { examineAll } from './files/tiles.js'
 import { readBytes } from './bytes.js'
@@ -133,7 +134,7 @@ class LayerWalk {
         if (!address) continue
         this.index.add(doc)
         for (const tile of this.#timelines.add(address, doc)) yield * this.#checkTile(tile)
-        if (asOfTime === undefined && doc._attachments?.tile) yield doc
+        if (asOfTime === undefined && imageOf(doc)) yield doc
       }
       await compared
       await afterPage?.()
@@ -169,7 +170,7 @@ class LayerWalk {
     if (!this.isInZooms(z, x, y)) report.add('outside-zooms', id)
     if (this.isInBounds(z, x, y)) return
     report.add('outside-bounds', id)
-    this.outside = union(this.outside, boundsOf(this.grid, z, x, y))
+    this.outside = union(this.outside, boundsOfTile(this.grid, z, x, y))
   }
 
   /**
@@ -188,7 +189,7 @@ class LayerWalk {
 }
 
 /** The bounds of a tile, in the form of layer bounds. @param {import('../../core/grids/grid.js').Grid} grid */
-function boundsOf (grid, z, x, y) {
+function boundsOfTile (grid, z, x, y) {
   const [west, south, east, north] = grid.tileBounds(z, x, y)
   return [west, Math.max(south, -90), east, Math.min(north, 90)]
 }
@@ -314,7 +315,7 @@ async function boundsBeyond (store, layer, extent) {
   const isWithin = selectorOf(parseArea({ bbox: extent.bounds, grid }))
   let outside = null
   for await (const { z, x, y } of store.heads(layer)) {
-    if (!isWithin(z, x, y)) outside = union(outside, boundsOf(grid, z, x, y))
+    if (!isWithin(z, x, y)) outside = union(outside, boundsOfTile(grid, z, x, y))
   }
   return outside
 }

@@ -7,7 +7,7 @@ import { winnerFirst } from '../../core/mirror/index.js'
 import { canonical } from '../../core/values.js'
 import { peerOf } from '../store/peer.js'
 import { pruneMarks } from '../maintain/prune/mark.js'
-import { fieldsOf, readLeaves, tombstone, written } from '../store/revisions.js'
+import { fieldsOf, readLeavesByState, tombstone, written } from '../store/revisions.js'
 
 const smaller = (a, b) => Math.min(a ?? b, b ?? a)
 const greater = (a, b) => Math.max(a ?? b, b ?? a)
@@ -109,7 +109,7 @@ export async function mergeDocuments (couch, ids, { tally, dryRun, signal, note 
     for (const { id, error, reason } of refused) note('refused', id, reason || error)
     return !refused.length
   }
-  for (const [id, { living }] of await readLeaves(couch, ids, signal)) {
+  for (const [id, { living }] of await readLeavesByState(couch, ids, signal)) {
     if (living.length < 2) continue
     const plan = planMerge(living)
     if (!plan) {

@@ -1,7 +1,9 @@
 // Checks tiles: one document, the versions of one tile, and all of its living leaves. It finds documents that the
 // validation function refuses: other programs and replication can fill a store without it.
 import { TILE_ATTACHMENT, asOf, compareIds, isAhead, isExactTime, parseTileId } from '../../core/index.js'
+import { shownBy } from '../../core/store/documents.js'
 import { tombstone } from '../store/revisions.js'
+import { problemsOf } from './files/decode.js'
 
 /**
  * @param {any} doc
@@ -17,25 +19,23 @@ export function checkDocument (doc) {
   }
   const fieldsText = (...fields) => fields.map(field => `${field} ${JSON.stringify(doc[field])}`).join(', ')
   if (doc.type !== 'tile') return { problems: [['not-a-tile', fieldsText('type')]] }
-  /** @type {import('./files/decode.js').Problems} */
-  const problems = []
-  const add = (isWrong, code, why) => { if (isWrong) problems.push([code, why]) }
-
   const wrongFields = ['layer', 'z', 'x', 'y'].filter(field => doc[field] !== address[field])
-  add(wrongFields.length, 'fields-disagree', fieldsText(...wrongFields))
   const isPast = address.time !== undefined
-  add(doc.current !== !isPast, 'wrong-current', fieldsText('current'))
-  add(!isExactTime(doc.time), 'bad-time', fieldsText('time'))
-  for (const field of TIMES) add(doc[field] !== undefined && !isExactTime(doc[field]), 'bad-time', fieldsText(field))
-  add(isExactTime(doc.stored) && isAhead(doc.stored), 'odd-time', `stored ${doc.stored}`)
-  add(isPast && isExactTime(doc.time) && doc.time !== address.time, 'time-disagrees', `time ${doc.time}`)
-
-  const attachments = doc._attachments ?? {}
-  for (const name of Object.keys(attachments)) add(name !== TILE_ATTACHMENT, 'stray-attachment', name)
-  const hasBytes = Object.hasOwn(attachments, TILE_ATTACHMENT)
-  add(doc.gone === true && hasBytes, 'gone-with-bytes')
-  add(doc.gone !== true && !hasBytes, 'no-bytes')
-  add(doc._conflicts?.length, 'conflict', `${doc._rev} and ${doc._conflicts}`)
+  const wrongTimes = TIMES.filter(field => doc[field] !== undefined && !isExactTime(doc[field]))
+  const attachmentNames = Object.keys(doc._attachments ?? {})
+  const hasBytes = attachmentNames.includes(TILE_ATTACHMENT)
+  const problems = problemsOf([
+    [wrongFields.length, 'fields-disagree', fieldsText(...wrongFields)],
+    [doc.current !== !isPast, 'wrong-current', fieldsText('current')],
+    [!isExactTime(doc.time), 'bad-time', fieldsText('time')],
+    ...wrongTimes.map(field => [true, 'bad-time', fieldsText(field)]),
+    [isExactTime(doc.stored) && isAhead(doc.stored), 'odd-time', `stored ${doc.stored}`],
+    [isPast && isExactTime(doc.time) && doc.time !== address.time, 'time-disagrees', `time ${doc.time}`],
+    ...attachmentNames.filter(name => name !== TILE_ATTACHMENT).map(name => [true, 'stray-attachment', name]),
+    [doc.gone === true && hasBytes, 'gone-with-bytes'],
+    [doc.gone !== true && !hasBytes, 'no-bytes'],
+    [doc._conflicts?.length, 'conflict', `${doc._rev} and ${doc._conflicts}`]
+  ])
   return { address, problems }
 }
 
@@ -85,7 +85,7 @@ export class Timelines {
 
 /** @param {any} doc @param {string} [time] from its id, which takes precedence over its field */
 export const versionOf = (doc, time) => ({
-  time: time ?? doc.time, digest: doc._attachments?.tile?.digest ?? null, current: time === undefined, doc
+  time: time ?? doc.time, digest: shownBy(doc), current: time === undefined, doc
 })
 
 /**
@@ -106,13 +106,27 @@ export function checkTimeline ({ versions }) {
   if (twin && twin.digest !== head.digest) {
     problems.push(['two-at-one-time', `${head.time}: ${head.digest} and ${twin.digest}`])
   }
-  const timeByKey = new Map()
-  for (const { time, digest, doc } of past) {
-    const key = `${doc.contested ?? time} ${digest}`
-    if (time !== head.time && timeByKey.has(key)) problems.push(['version-twice', `${time} and ${timeByKey.get(key)}`])
-    else timeByKey.set(key, time)
+  for (const { later, first } of findTwins(head, past)) {
+    problems.push(['version-twice', `${later.time} and ${first.time}`])
   }
   return problems
+}
+
+/**
+ * Finds versions that are in the past twice. A copy of the head is none: a load that was killed leaves it.
+ * @param {TileVersion | undefined} head @param {TileVersion[]} past in the order of their times
+ * @returns {{first: TileVersion, later: TileVersion}[]}
+ */
+function findTwins (head, past) {
+  const firstByKey = new Map()
+  const twins = []
+  for (const version of past) {
+    if (version.time === head?.time) continue
+    const key = `${version.doc.contested ?? version.time} ${version.digest}`
+    if (firstByKey.has(key)) twins.push({ first: firstByKey.get(key), later: version })
+    else firstByKey.set(key, version)
+  }
+  return twins
 }
 
 /** Returns the version that a tile shows as of a time, if any. @param {Tile} tile @param {string} time */
@@ -128,14 +142,8 @@ export const faultsOf = doc => checkDocument(doc).problems.filter(([code]) => co
 
 /** Returns deletions of versions that are in the past twice. The earlier document stays. @param {Leaves} leaves */
 export function endTwins ({ heads: [head], pasts }) {
-  const keys = new Set()
-  const past = pasts.filter(({ time }) => time !== head?.time).sort((a, b) => a.time < b.time ? -1 : 1)
-  return past.flatMap(({ _id: id, _rev: rev, time, contested, _attachments: { tile } = /** @type {any} */ ({}) }) => {
-    const key = `${contested ?? time} ${tile?.digest}`
-    if (keys.has(key)) return [tombstone(id, rev)]
-    keys.add(key)
-    return []
-  })
+  const past = pasts.map(doc => versionOf(doc, doc.time))
+  return findTwins(head, past).map(({ later: { doc } }) => tombstone(doc._id, doc._rev))
 }
 
 /** @param {Leaves[]} tiles @returns {Set<string>} faults, as `code id` */

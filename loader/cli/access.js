@@ -33,12 +33,12 @@ async function runAccess (context, options) {
   return withStore(context, options, async store => {
     if (!change) {
       const access = await accessOf(store)
-      output.result(access, describe(access))
+      output.result(access, accessLines(access))
       return isUnsafe(access) ? 1 : 0
     }
     const result = await setAccess(store, { ...change, dryRun: options.dryRun })
-    if (result.changed && !options.dryRun) await recordActivity(store.couch, 'access', changeOf(result))
-    const [before, after] = [describe(result.before), describe(result.after)]
+    if (result.changed && !options.dryRun) await recordActivity(store.couch, 'access', accessChange(result))
+    const [before, after] = [accessLines(result.before), accessLines(result.after)]
     const changes = ['Before:', ...before.map(indent), options.dryRun ? 'It would be:' : 'Now:', ...after.map(indent)]
     const changed = options.dryRun ? 'Nothing was changed.' : 'Done.'
     const end = result.changed ? changed : 'Nothing to change.'
@@ -48,7 +48,7 @@ async function runAccess (context, options) {
 }
 
 /** @returns {import('../../core/activity.js').Change} */
-function changeOf ({ before, after }) {
+function accessChange ({ before, after }) {
   const fieldsOf = ({ public: isPublic, readers, writers, ownWriters }) =>
     ({ public: isPublic, readers, writers: ownWriters ? writers : undefined })
   return { what: 'access', done: 'changed', fields: fieldsBetween(fieldsOf(before), fieldsOf(after)) }
@@ -79,7 +79,7 @@ function groupOf (names = [], option, text) {
 }
 
 /** @param {import('../store/access.js').Access} access */
-function describe ({ url, public: isPublic, readers, writers, ownWriters, admins, validation, warnings }) {
+function accessLines ({ url, public: isPublic, readers, writers, ownWriters, admins, validation, warnings }) {
   const isUnprotected = validation === 'none' && (isPublic || readers.names.length || readers.roles.length)
   const shownAdmins = { ...admins, roles: admins.roles.filter(role => role !== '_admin') }
   const writerWords = ownWriters ? groupWords(writers, 'only admins') : roleWords(isPublic, readers, writers)

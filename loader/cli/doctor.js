@@ -46,7 +46,7 @@ async function runDoctor (context, options) {
         if (isOpened(report)) output.note(openedWords(report.url))
         return report
       },
-      report: describe,
+      report: reportLines,
       isFaulty: ({ state }) => state === 'bad'
     })
   }, { creates: fix })
@@ -75,7 +75,7 @@ const MARK = { bad: 'BAD', warning: 'WARNING', unknown: 'UNKNOWN' } // the worst
 const INDENT = ' '.repeat(9)
 
 /** Problems in full, other findings in one line per area. @param {import('../check/doctor/index.js').Report} report */
-export function describe ({ url, server, counts, findings, seconds }) {
+export function reportLines ({ url, server, counts, findings, seconds }) {
   const states = Object.keys(MARK).filter(state => counts[state]).map(state => `${counts[state]} ${state}, `)
   const fixable = findings.filter(finding => finding.fixable).map(({ check }) => check)
   const isFixed = finding => finding.fixed !== undefined

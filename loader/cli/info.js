@@ -1,5 +1,6 @@
 // tilecouch info: the layers of a store, one layer, one edition, or the versions of one tile
 import { expiryOf, parseReference, parseTilePath } from '../../core/index.js'
+import { ignoring } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
 import { countConflicts } from '../check/conflicts.js'
 import { placeOf } from '../store/place/index.js'
@@ -43,14 +44,7 @@ async function listLayers (store, output) {
 }
 
 /** Without design documents a store can still list its layers. */
-async function nullWithoutIndex (answer) {
-  try {
-    return await answer
-  } catch (error) {
-    if (error.code === 'INDEX_MISSING') return null
-    throw error
-  }
-}
+const nullWithoutIndex = async answer => await answer.catch(ignoring('INDEX_MISSING')) ?? null
 
 async function showLayer (store, layer, output) {
   const [doc, stats, editions, manifests, conflicts] = await Promise.all([

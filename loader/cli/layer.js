@@ -76,7 +76,7 @@ async function runLayer (context, options, layer) {
     const before = await store.couch.get(layerId(layer))
     const doc = await store.defineLayer(layer, stored => withFormat({ ...stored, ...fields }))
     await publishNew(context, store, folder)
-    await recordActivity(store.couch, 'layer', changeOf(before, doc))
+    await recordActivity(store.couch, 'layer', layerChange(before, doc))
     if (style !== undefined) await addStyle(context, store, layer, { style, time })
     await show(output, store, doc)
     if (qgis !== undefined) await saveLayers(output, store, layer, options)
@@ -88,7 +88,7 @@ async function runLayer (context, options, layer) {
  * @param {any} before the layer document before the command, if it existed
  * @returns {import('../../core/activity.js').Change | undefined}
  */
-function changeOf (before, doc) {
+function layerChange (before, doc) {
   const { layer } = doc
   if (!before) return { what: 'layer', done: 'created', layer, fields: fieldsBetween(null, doc) }
   const fields = changedFields(before, doc)

@@ -1,6 +1,7 @@
 // tilecouch load
 import path from 'node:path'
 import { checkLayer, gridOf, parseReference, startOf } from '../../core/index.js'
+import { attempt } from '../../core/values.js'
 import { resolveDatabase } from '../couchapp/environments.js'
 import { timeInName } from '../load/dated.js'
 import { load } from '../load/index.js'
@@ -103,14 +104,8 @@ function checkSources ({ dated, upstream, sourceLayer: sourceName }, names) {
   if (!dated && names.length > 1) refuse('<source>', names[1], 'several sources need --dated')
 }
 
-/** A layer and its time; undefined if the text is no reference. @param {string} text */
-function referenceOf (text) {
-  try {
-    return parseReference(text)
-  } catch {
-    return undefined // a layer of a WMTS may have any name
-  }
-}
+/** A layer and its time; undefined if the text is no reference: a layer of a WMTS may have any name. */
+const referenceOf = text => attempt(() => parseReference(text))
 
 /** The source to open, and its options. Without a name: the store that is loaded into. */
 async function sourceOf ({ output }, options, [name], layer) {
@@ -204,14 +199,10 @@ function loadOne (context, options, { settings, opening: openOptions, source: op
 /** A hint if the name of a source contains a time, which the load does not use. @param {string | undefined} name */
 function timeHint (name) {
   if (name === undefined || isUrl(name)) return ''
-  try {
-    const time = timeInName(path.basename(path.resolve(name)))
-    if (time === undefined) return ''
-    const written = time.replace('T00:00:00Z', '')
-    return `\n  Its name contains a time. If the map looked like this then, stop and add --time ${written}.`
-  } catch {
-    return '' // a name may be read in two ways
-  }
+  const time = attempt(() => timeInName(path.basename(path.resolve(name)))) // a name may be read in two ways
+  if (time === undefined) return ''
+  const written = time.replace('T00:00:00Z', '')
+  return `\n  Its name contains a time. If the map looked like this then, stop and add --time ${written}.`
 }
 
 /** @param {import('./program.js').Context} context */

@@ -1,8 +1,10 @@
 // Opens, creates and publishes the store of a command. Notes say who may read it when it is created, and when it is
 // published.
 import { editionId, layerId } from '../../core/index.js'
+import { ignoring } from '../../core/promises.js'
 import { isOpen, isUntouched } from '../store/access.js'
-import { asking, counted, recordActivity } from '../store/activity.js'
+import { counted, recordActivity } from '../store/activity.js'
+import { briefRequest } from '../store/administrative.js'
 import { isPublished, publish, warmIndexes } from '../couchapp/publish.js'
 import { Store } from '../store/index.js'
 import { withDatabase } from './store.js'
@@ -45,10 +47,7 @@ export async function createStore ({ output }, url, { private: closed = false },
 }
 
 /** Opens a store; undefined if there is none yet. @param {string} url */
-export const openExisting = url => Store.open(url, { retries: 3 }).catch(error => {
-  if (error.code !== 'DATABASE_NOT_FOUND') throw error
-  return undefined
-})
+export const openExisting = url => Store.open(url, { retries: 3 }).catch(ignoring('DATABASE_NOT_FOUND'))
 
 /** Keeps an existing store private. Its rights stay, unless they were never set. */
 export async function keepClosed (store) {
@@ -93,8 +92,8 @@ export const fillStore = (context, options, task) => withDatabase(context, optio
   const { layer = '', command = '' } = task
   const idsBefore = await idsOf(store, layer)
   const record = async summary => {
-    const idsAfter = await idsOf(store, layer, asking()).catch(() => idsBefore)
-    await recordActivity(store.couch, command, changeOf(layer, idsBefore, idsAfter, summary))
+    const idsAfter = await idsOf(store, layer, briefRequest()).catch(() => idsBefore)
+    await recordActivity(store.couch, command, loadChange(layer, idsBefore, idsAfter, summary))
   }
   const run = async (onProgress, work) => {
     const started = performance.now()
@@ -136,7 +135,7 @@ async function idsOf ({ couch }, layer, options = {}) {
  * @param {any} result of load or loadSet
  * @returns {import('../../core/activity.js').Change | undefined} undefined: nothing has changed
  */
-function changeOf (layer, before, after, { time, tiles, created = 0, advanced = 0, backfilled = 0, gone = 0 }) {
+function loadChange (layer, before, after, { time, tiles, created = 0, advanced = 0, backfilled = 0, gone = 0 }) {
   const newIds = after.filter(id => !before.includes(id))
   const times = newIds.filter(id => id !== layerId(layer)).map(id => id.slice(editionId(layer, '').length))
   if (!newIds.length && !(created + advanced + backfilled + gone)) return undefined

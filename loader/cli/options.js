@@ -5,6 +5,8 @@ import { readSmallFile } from '../formats/files.js'
 import { sourceError } from '../formats/reading.js'
 
 export const DATA = './data' // folder of the embedded store unless --data names another
+const MOST_GEOJSON = 64e6 // bytes of a GeoJSON file
+const MOST_GRID = 1e6 // bytes of a tile matrix set
 
 /** What an option means, in every command that has it. @type {Record<string, string>} */
 export const meanings = {
@@ -99,9 +101,6 @@ export function refuse (option, value, why) {
 
 /** Collects the values of an option that may be repeated. @param {string} value @param {string[]} [previous] */
 export const collect = (value, previous = []) => [...previous, value]
-
-const MOST_GEOJSON = 64e6 // bytes of a GeoJSON file
-const MOST_GRID = 1e6 // bytes of a tile matrix set
 
 /** A whole number from 1. @param {string} option @param {string} value @param {number} digits it may have */
 export function wholeNumber (option, value, digits) {

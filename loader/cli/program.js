@@ -54,28 +54,11 @@ export const groups = {
   }
 }
 
-/** Loads the declaration of a command and its modules, only for the command that runs. @type {Loaders} */
-const loaders = {
-  doctor: async () => (await import('./doctor.js')).doctorCommand,
-  load: async () => (await import('./load.js')).loadCommand,
-  seed: async () => (await import('./seed.js')).seedCommand,
-  layer: async () => (await import('./layer.js')).layerCommand,
-  info: async () => (await import('./info.js')).infoCommand,
-  get: async () => (await import('./get.js')).getCommand,
-  diff: async () => (await import('./diff.js')).diffCommand,
-  check: async () => (await import('./check.js')).checkCommand,
-  mirror: async () => (await import('./mirror.js')).mirrorCommand,
-  backup: async () => (await import('./backup.js')).backupCommand,
-  restore: async () => (await import('./backup.js')).restoreCommand,
-  prune: async () => (await import('./prune.js')).pruneCommand,
-  remove: async () => (await import('./remove.js')).removeCommand,
-  export: async () => (await import('./export.js')).exportCommand,
-  copy: async () => (await import('./copy.js')).copyCommand,
-  settings: async () => (await import('./settings.js')).settingsCommand,
-  push: async () => (await import('./push.js')).pushCommand,
-  access: async () => (await import('./access.js')).accessCommand,
-  token: async () => (await import('./token.js')).tokenCommand
-}
+const OF_SERVER = ['up', 'serve'] // declared in server/
+const FILES = { restore: 'backup' } // of commands whose file has another name
+
+/** Loads the declaration of a command and its modules, only for the command that runs. */
+const loadCommand = async name => (await import(`./${FILES[name] ?? name}.js`))[`${name}Command`]
 
 /** Refuses a TILECOUCH_DEBUG that is neither on nor off. */
 function checkDebug () {
@@ -158,8 +141,8 @@ export function createProgram ({ openEmbedded, more = {}, streams = {} }) {
   const commands = new Map()
   for (const [heading, descriptions] of Object.entries(groups)) {
     for (const [name, meaning] of Object.entries(descriptions)) {
-      const loadDeclaration = loaders[name] ?? more[name]
-      if (!loadDeclaration) continue
+      if (OF_SERVER.includes(name) && !more[name]) continue
+      const loadDeclaration = more[name] ?? (() => loadCommand(name))
       const command = program.command(name).description(meaning).helpGroup(heading)
       commands.set(name, shared(async () => complete(command, run, await loadDeclaration())))
     }

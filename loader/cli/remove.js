@@ -76,7 +76,7 @@ async function runRemove (context, options, layer) {
       figures: ({ tiles, versions }) => ({ done: tiles, total: plan.tiles, about: { versions } }),
       run: async onProgress => {
         const summary = await remove({ purge, signal, onProgress })
-        await recordActivity(store.couch, 'remove', changeOf(layer, selection, summary))
+        await recordActivity(store.couch, 'remove', removalChange(layer, selection, summary))
         if (!summary.versions) return summary
         const index = new IndexProgress(output)
         const compaction = await compact(store, { when: WHEN[options.compact], signal, onProgress: index.show })
@@ -113,7 +113,7 @@ async function removeStyleCommand (context, options, layer) {
 }
 
 /** @returns {import('../../core/activity.js').Change | undefined} undefined: nothing was removed */
-function changeOf (layer, { all, edition }, { tiles, versions, editions }) {
+function removalChange (layer, { all, edition }, { tiles, versions, editions }) {
   const fields = removedFields({ tiles, versions, editions })
   if (all) return { what: 'layer', done: 'removed', layer, fields }
   if (!versions && !editions) return undefined

@@ -69,7 +69,10 @@ async function seedArea (context, options, layer, seeding) {
       const list = failed && !dryRun ? new JsonLines(failed, { gathered: 0, errorOf: notWritable }) : undefined
       return seed(store, layer, {
         ...settings,
-        onPlan: newPlan => { plan = newPlan; announce(output, layer, newPlan) },
+        onPlan (newPlan) {
+          plan = newPlan
+          announce(output, layer, newPlan)
+        },
         onProgress,
         onFailure: failure => list?.add(failure),
         onTrouble: error => output.note(`Waiting: ${error.message}`)

@@ -43,7 +43,7 @@ function runSettings (context, options) {
     }
     const before = await readSettings(store)
     const settings = await changeSettings(store, changes, { dryRun })
-    if (!dryRun) await recordActivity(store.couch, 'settings', changeOf(before, settings))
+    if (!dryRun) await recordActivity(store.couch, 'settings', settingsChange(before, settings))
     const settingLines = lines(settings)
     const plannedLines = ['It would be:', ...settingLines.map(line => `  ${line}`), 'Nothing was changed.']
     output.result({ ...settings, dryRun }, dryRun ? plannedLines : settingLines)
@@ -56,7 +56,7 @@ function runSettings (context, options) {
 }
 
 /** @returns {import('../../core/activity.js').Change | undefined} */
-function changeOf (before, after) {
+function settingsChange (before, after) {
   const fields = changedFields({ ...before, ignored: undefined }, { ...after, ignored: undefined })
   return fields && { what: 'store', done: 'changed', fields }
 }

@@ -31,7 +31,7 @@ async function runToken ({ output }, options, layers) {
   const keys = await keysOf(options, process.env)
   const until = untilOf(options, Date.now())
   const url = options.publicUrl ?? (process.env.TILECOUCH_PUBLIC_URL || LOCAL)
-  const value = describe(layers, signToken({ layers, until }, keys, options.key), until, url)
+  const value = tokenLinks(layers, signToken({ layers, until }, keys, options.key), until, url)
   output.result(value, lines(value))
 }
 
@@ -78,7 +78,7 @@ function untilOf ({ for: time, until }, now) {
   return Math.floor(end / 1000)
 }
 
-function describe (layers, token, until, url) {
+function tokenLinks (layers, token, until, url) {
   if (!URL.canParse(url) || !/^https?:/.test(url)) refuse('--public-url', url, 'it takes an http(s) URL')
   const base = url.endsWith('/') ? url : `${url}/`
   const query = `?token=${token}`

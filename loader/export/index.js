@@ -6,8 +6,6 @@ import { withDigests } from '../store/fetch.js'
 import { LATEST } from '../store/list.js'
 import { openTarget } from './target.js'
 
-export { targetFormats } from './target.js'
-
 /**
  * @typedef {object} ExportOptions
  * @property {string} [time] exports the layer as of this time; a partial time is the end of its period; by default now
@@ -60,7 +58,7 @@ export async function exportLayer (store, layer, target, options = {}) {
   }
   const run = JSON.stringify({ store: await store.identity(), layer, time: endTime, area: area?.key, zooms, scheme })
   const opened = await openTarget(target, {
-    format, layer, doc, run, time: endTime, named: time, area, zooms, scheme, cache, force
+    format, layer, doc, run, time: endTime, typedTime: time, area, zooms, scheme, cache, force
   })
 
   const counted = { written: 0, kept: 0, missing: 0, removed: 0 }

@@ -32,7 +32,7 @@ import { lock } from '../formats/lock.js'
  * @property {Record<string, any>} doc the layer document
  * @property {string} run key of the export: unfinished files of another one are not resumed
  * @property {string} [time] exact time of the exported state
- * @property {string} [named] the time as the user wrote it
+ * @property {string} [typedTime] the time as the user wrote it
  * @property {import('../../core/area.js').Area} [area]
  * @property {import('../../core/grid.js').Zooms} [zooms]
  * @property {'xyz' | 'tms'} [scheme] how a folder counts rows (xyz)

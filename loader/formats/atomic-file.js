@@ -2,6 +2,7 @@
 // output. Readers of the file see either the old content or the new one.
 import { open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { ignoring } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
 import { ifMissing } from './files.js'
 import { lock } from './lock.js'
@@ -118,7 +119,8 @@ export class AtomicFile {
       this.#isOpen = false
       await verify?.(this.#part)
       await rename(this.#part, this.name)
-      await syncFolder(path.dirname(this.name))
+      // these file systems need no sync of a folder
+      await syncPath(path.dirname(this.name), 'r').catch(ignoring('EINVAL', 'ENOTSUP', 'EPERM'))
     })
     await this.#unlock()
   }
@@ -138,13 +140,11 @@ async function openNew (file, mode) {
   return open(file, 'wx', mode)
 }
 
-/** Makes a new file name durable. */
-async function syncFolder (folder) {
-  const handle = await open(folder, 'r')
+/** Makes the content of a file durable, or the names in a folder. @param {'r' | 'r+'} flags r: for a folder */
+export async function syncPath (file, flags) {
+  const handle = await open(file, flags)
   try {
     await handle.sync()
-  } catch (error) {
-    if (!['EINVAL', 'ENOTSUP', 'EPERM'].includes(error.code)) throw error // these file systems need no sync
   } finally {
     await handle.close()
   }

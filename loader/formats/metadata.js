@@ -117,14 +117,14 @@ const numberOf = value => value === undefined || value === '' ? undefined : Numb
  * @param {Partial<import('../export/target.js').TargetOptions> & {layer: string}} options
  * @returns {Record<string, string>}
  */
-export function metadataOf (doc, facts, { layer, time, named: namedTime, area, scheme }) {
+export function metadataOf (doc, facts, { layer, time, typedTime, area, scheme }) {
   // the document's bounds are of the whole layer, and more exact than tiles when an operator gave them
   const bounds = area ? facts.bounds : doc.bounds ?? facts.bounds
   // the types of tiles from an earlier run are not known
   const format = (facts.areTypesKnown ? facts.format : doc.format) ?? doc.format ?? facts.format
   const values = {
-    name: nameAt(doc.name ?? layer, namedTime),
-    [PLAIN_NAME]: namedTime && (doc.name ?? layer),
+    name: nameAt(doc.name ?? layer, typedTime),
+    [PLAIN_NAME]: typedTime && (doc.name ?? layer),
     format: format && formatNames[format],
     bounds: bounds?.join(','),
     center: bounds && centerOf(doc, bounds, facts).join(','),

@@ -5,9 +5,9 @@ import { closeSync, ftruncateSync, openSync } from 'node:fs'
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import Database from 'libsql'
 import { chunks } from '../../core/lists.js'
 import { TilecouchError } from '../errors.js'
+import { openDatabase } from './database.js'
 import { readAllSync, writeAllSync } from './files.js'
 import { isDiskFull, isRunning } from './system.js'
 
@@ -152,13 +152,14 @@ export class TemporaryDatabase {
   /** Use `TemporaryDatabase.open`. @param {string} folder of its own */
   constructor (folder) {
     this.#folder = folder
-    this.db = new Database(path.join(folder, 'index'))
-    const { cache, page } = temporaryDefaults
-    const settings = [
-      'journal_mode = OFF', 'synchronous = OFF', 'locking_mode = EXCLUSIVE', 'temp_store = MEMORY',
-      `page_size = ${page}`, `cache_size = -${cache / 1000}`
-    ]
-    for (const setting of settings) this.db.exec(`PRAGMA ${setting}`)
+    this.db = openDatabase(path.join(folder, 'index'), {
+      journal_mode: 'OFF',
+      synchronous: 'OFF',
+      locking_mode: 'EXCLUSIVE',
+      temp_store: 'MEMORY',
+      page_size: temporaryDefaults.page,
+      cache_size: -temporaryDefaults.cache / 1000
+    })
     this.db.exec('CREATE TABLE opened (once)') // the file exists only when it has content
     this.#index = openSync(path.join(folder, 'index'), 'r+')
   }

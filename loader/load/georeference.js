@@ -75,7 +75,7 @@ export class Georeference {
     if (!levels.length) return undefined
     const { bounds, tileSize, grid } = this.extent
     const isTurnable = this.#source.scheme && grid.isWebMercator
-    const flipped = isTurnable ? boundsOf(turned(this.extent.zooms, 'ROWS_FLIPPED')) : undefined
+    const flipped = isTurnable ? boundsOfBoxes(turned(this.extent.zooms, 'ROWS_FLIPPED')) : undefined
     return {
       // computed on access: it takes a moment
       get place () { return nameOf(bounds) },
@@ -218,10 +218,11 @@ function turnOf (statements) {
 }
 
 /** Where tiles lie as read, and turned. @param {Extent['zooms']} boxes @param {import('./orientation.js').Turn} turn */
-const placesOf = (boxes, turn) => ({ place: nameOf(boundsOf(boxes)), other: nameOf(boundsOf(turned(boxes, turn))) })
+const placesOf = (boxes, turn) =>
+  ({ place: nameOf(boundsOfBoxes(boxes)), other: nameOf(boundsOfBoxes(turned(boxes, turn))) })
 
 /** @param {Extent['zooms']} zooms */
-function boundsOf (zooms) {
+function boundsOfBoxes (zooms) {
   const extent = new Extent()
   extent.zooms = zooms
   return extent.bounds

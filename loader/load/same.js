@@ -1,12 +1,12 @@
 // Finds tiles that were only encoded anew, if the layer does not count them as changes (`same`). The load then uses the
 // bytes that the layer shows at its time instead of those of the source. Manifests and mirrors need not know of it.
-import { TILE_ATTACHMENT, isLayerField, tileId } from '../../core/index.js'
+import { isLayerField, tileId } from '../../core/index.js'
 import { canonicalText } from '../../core/features.js'
 import { Semaphore } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
 import { readBytesOf } from '../store/fetch.js'
-import { describe } from '../store/reader.js'
-import { digestOf } from '../store/tile.js'
+import { storedVersionOf } from '../store/reader.js'
+import { digestOf, imageOf } from '../store/tile.js'
 import { isGzip, isRawVectorTile, unpack } from '../formats/unpack.js'
 import { checkVectorTile } from '../check/files/vector-tile.js'
 
@@ -118,7 +118,7 @@ export class SameTiles {
     const rows = await couch.ranges(ranges)
     for (const [index, id] of later.entries()) {
       const doc = rows[index][0]?.doc
-      if (doc?._attachments?.[TILE_ATTACHMENT]) versions.set(id, describe(doc))
+      if (imageOf(doc)) versions.set(id, storedVersionOf(doc))
       else versions.delete(id)
     }
     return versions

@@ -13,7 +13,7 @@ import { recognise } from '../formats/recognise.js'
 import { load } from './index.js'
 import { checkComplete, emptySource, isEmpty } from './source-checks.js'
 import { isUrl, openSource } from './sources/index.js'
-import { otherScheme } from './sources/services.js'
+import { schemeError } from './sources/services.js'
 
 const ZOOM = /^([12]?\d|30)$/
 const PATTERN = /[*?]/
@@ -194,7 +194,7 @@ async function findSources (names) {
 
 async function expand (name) {
   if (isUrl(name)) return { paths: [name], passedOver: [] }
-  const foreign = otherScheme(name)
+  const foreign = schemeError(name)
   if (foreign) throw foreign
   const stats = await statOf(name)
   if (!stats && PATTERN.test(path.basename(name))) return sourcesIn(path.dirname(name), matching(name), name)

@@ -6,7 +6,7 @@ import { invalid, sourceLimits } from '../formats/reading.js'
 import { isRawVectorTile, pack } from '../formats/unpack.js'
 import { TilecouchError } from '../errors.js'
 import { tileSizeOf } from '../../core/images.js'
-import { imageAnew } from '../../core/store/documents.js'
+import { imageOf } from '../store/tile.js'
 
 export class SourceReader {
   /** @type {Promise<Spool> | undefined} tiles that did not exist when they were read */
@@ -164,6 +164,6 @@ async function storedTileSize (store, layer, signal) {
   const ids = []
   for await (const { id } of store.heads(layer, { signal })) if (ids.push(id) >= LOOKED_AT) break
   const rows = await store.couch.docs(ids, { attachments: true, signal })
-  const images = rows.map(({ doc }) => doc && imageAnew(doc)?._attachments.tile.data)
+  const images = rows.map(({ doc }) => imageOf(doc)?.data)
   return images.map(bytes => bytes && tileSizeOf(bytes)).find(Boolean)
 }

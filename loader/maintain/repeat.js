@@ -3,7 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TEMPORARY_CODES } from '../../core/errors.js'
 import { isAdministrative } from '../../core/index.js'
-import { Follower, childSignal } from '../store/follow.js'
+import { childSignal } from '../child-signal.js'
+import { Follower } from '../store/follow.js'
 
 export const repeatDefaults = {
   gather: 1000, // milliseconds between a change and the next run: more changes of the same load follow

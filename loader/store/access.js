@@ -28,13 +28,13 @@ export { isOpen, isUntouched, lists, readersOf, writersOf } from '../../core/acc
 
 /** @param {import('./index.js').Store} store @returns {Promise<Access>} */
 export async function accessOf (store) {
-  return describe(store.url, await store.security(), await factsOf(store.couch))
+  return accessFacts(store.url, await store.security(), await factsOf(store.couch))
 }
 
 const factsOf = async couch => ({ validation: await validationOf(couch), party: await isParty(couch) })
 
 /** @returns {Access} */
-function describe (url, security, facts) {
+function accessFacts (url, security, facts) {
   const access = { url, ...rightsOf(security), ...facts }
   const warnings = faultsOf(access).map(fault => ({ code: fault.code, text: WARNINGS[fault.code](fault) }))
   return { ...access, warnings }
@@ -48,7 +48,7 @@ function describe (url, security, facts) {
 export async function setAccess (store, { dryRun = false, ...rights }) {
   const security = await store.security()
   const facts = await factsOf(store.couch)
-  const before = describe(store.url, security, facts)
+  const before = accessFacts(store.url, security, facts)
   const next = withRights(security, rights)
   const isNew = !isDeepStrictEqual(next, security)
   if (isNew && isOpen(next) && !before.public && facts.validation === 'none') {
@@ -59,7 +59,7 @@ export async function setAccess (store, { dryRun = false, ...rights }) {
     await store.secure(next)
   }
   const stored = isNew && !dryRun ? await store.security() : next
-  return { before, after: describe(store.url, stored, facts), changed: isNew, dryRun }
+  return { before, after: accessFacts(store.url, stored, facts), changed: isNew, dryRun }
 }
 
 async function requireAdmin (store, security) {

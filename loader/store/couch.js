@@ -5,9 +5,9 @@ import { CouchClient, encodeId } from '../../core/couch/client.js'
 import { clientDefaults } from '../../core/couch/requests.js'
 import { parseDatabaseUrl } from './secrets.js'
 import { exchange, jsonExchange } from './exchange.js'
-import { TILE_ATTACHMENT } from '../../core/index.js'
 import { sharePromise } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
+import { imageOf } from './tile.js'
 import { bufferOf, unpackDefaults } from '../formats/unpack.js'
 import { fingerprint } from '../../core/fingerprint.js'
 import { generation, readLeaves } from '../../core/mirror/index.js'
@@ -78,16 +78,16 @@ export class Couch extends CouchClient {
    * @param {any[]} docs @param {any} [options]
    */
   async bulk (docs, options) {
-    const probe = this.#isPlain ? undefined : docs.find(doc => doc._attachments?.[TILE_ATTACHMENT]?.data)
+    const probe = this.#isPlain ? undefined : docs.find(doc => imageOf(doc)?.data)
     if (!probe) return super.bulk(docs, options)
     const { signal } = options ?? {}
-    const { content_type: type } = probe._attachments[TILE_ATTACHMENT]
+    const { content_type: type } = imageOf(probe)
     const isReadable = await sharePromise(this.#settings, type, () => this.#readSetting(type, signal))
     const answers = await super.bulk(docs, options)
     if (!isReadable) {
       const qs = { rev: answers.find(({ id }) => id === probe._id)?.rev ?? probe._rev, att_encoding_info: true }
       const stored = qs.rev && await this.find({ path: encodeId(probe._id), qs, signal })
-      if (stored?._attachments?.[TILE_ATTACHMENT]?.encoding) throw this.#compressionError()
+      if (imageOf(stored)?.encoding) throw this.#compressionError()
       if (!stored) return answers
     }
     this.#isPlain = true

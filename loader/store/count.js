@@ -2,7 +2,7 @@
 // with the columns of the area, not with its tiles. Older states must be listed.
 import { chunks } from '../../core/lists.js'
 import { heads } from './columns.js'
-import { childSignal } from './follow.js'
+import { childSignal } from '../child-signal.js'
 import { listDefaults } from './ranges.js'
 import { list } from './list.js'
 import { openLayer, walkZoom } from './walk.js'
@@ -84,16 +84,16 @@ export async function layerStats (couch, layer) {
   const grid = gridOf(doc)
   const perZoom = zooms.map(zoom => {
     const { x0, y0, x1, y1, ...countsOfZoom } = zoom
-    return { ...withTimes(countsOfZoom), bounds: boundsOf([zoom], grid) }
+    return { ...withTimes(countsOfZoom), bounds: boundsOfCounts([zoom], grid) }
   })
-  return { layer, ...withTimes(counts), bounds: boundsOf(zooms, grid), zooms: perZoom }
+  return { layer, ...withTimes(counts), bounds: boundsOfCounts(zooms, grid), zooms: perZoom }
 }
 
 /**
  * @param {import('../../core/store/layer-stats.js').ZoomCounts[]} zooms
  * @param {import('../../core/grids/grid.js').Grid} grid
  */
-function boundsOf (zooms, grid) {
+function boundsOfCounts (zooms, grid) {
   const extent = new Extent(grid)
   for (const { z, tiles, x0, y0, x1, y1 } of zooms) {
     if (!tiles || x0 === undefined || !grid.has(z, x0, y0) || !grid.has(z, x1, y1)) continue

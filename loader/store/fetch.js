@@ -1,10 +1,11 @@
 // Reads the bytes and digests of listed versions, in the order of the list: a few bulk reads in flight, bounded memory.
 import { pMapIterable } from 'p-map'
-import { TILE_ATTACHMENT, versionId } from '../../core/index.js'
+import { versionId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { batchesOf, chunks } from '../../core/lists.js'
-import { childSignal } from './follow.js'
-import { describe, withBytes } from './reader.js'
+import { childSignal } from '../child-signal.js'
+import { storedVersionOf, withBytes } from './reader.js'
+import { imageOf } from './tile.js'
 
 export const fetchDefaults = {
   batch: 100, // documents a request
@@ -63,7 +64,7 @@ export async function readBytesOf (couch, listed, { signal } = {}) {
     const ids = moved.map(index => listed[index]).map(({ layer, z, x, y, time }) => versionId(layer, z, x, y, time))
     const copies = await couch.docs(ids, { attachments: true, signal })
     copies.forEach(({ doc }, index) => {
-      if (doc?._attachments?.[TILE_ATTACHMENT]) versions[moved[index]] = withBytes(doc)
+      if (imageOf(doc)) versions[moved[index]] = withBytes(doc)
     })
   }
   return /** @type {any} */ (versions)
@@ -71,7 +72,7 @@ export async function readBytesOf (couch, listed, { signal } = {}) {
 
 /** @param {any} doc @param {Listed} listed */
 const isListed = (doc, { time }) =>
-  Boolean(doc?._attachments?.[TILE_ATTACHMENT]) && (time === undefined || doc.time === time)
+  Boolean(imageOf(doc)) && (time === undefined || doc.time === time)
 
 /**
  * Reads versions by their ids, without bytes. Missing ones are not in the map.
@@ -85,7 +86,7 @@ export async function versionsById (couch, ids, { signal } = {}) {
   const versions = new Map()
   for (const chunk of chunks(idList, PAGE)) {
     const rows = await couch.docs(chunk, { signal })
-    for (const { id, doc } of rows) if (doc?.type === 'tile') versions.set(id, describe(doc))
+    for (const { id, doc } of rows) if (doc?.type === 'tile') versions.set(id, storedVersionOf(doc))
   }
   return versions
 }
@@ -110,7 +111,7 @@ export async function digestsOf (store, entries, signal) {
   }
   await lookUp(entries, ({ id }) => id)
   // a head that was overwritten since it was listed: its copy is in the past
-  const moved = entries.filter(entry => digests.get(entry) === undefined && entry.current)
+  const moved = entries.filter(entry => !digests.has(entry) && entry.current)
   await lookUp(moved, ({ layer, z, x, y, time }) => versionId(layer, z, x, y, time))
   return digests
 }

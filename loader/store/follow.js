@@ -1,6 +1,5 @@
 // Follows the change feed of a store across interruptions, so that data in memory stays correct. Reports when changes
 // may have been missed.
-import { setMaxListeners } from 'node:events'
 import { TilecouchError } from '../errors.js'
 import { canContinue, feedPosition, sequenceNumber } from '../../core/feed-position.js'
 import { pause, timeoutSignal } from '../../core/promises.js'
@@ -226,23 +225,4 @@ function dropReason ({ code, details }) {
   if (code === 'DATABASE_NOT_FOUND') return 'there is no such database'
   const isUnknown = code === 'COUCHDB_ERROR' && details.status === 400
   return isUnknown ? 'the store does not know the position in its feed' : undefined
-}
-
-// A signal that follows another one and can be aborted alone, to stop requests whose answers are no longer needed. Any
-// number of requests may listen to it without a warning.
-
-/** @returns {{signal: AbortSignal, end: () => void}} end: must be called at the end; stops requests in flight */
-export function childSignal (signal) {
-  const stop = new AbortController()
-  setMaxListeners(0, stop.signal)
-  const abort = () => stop.abort()
-  signal?.addEventListener('abort', abort)
-  if (signal?.aborted) abort()
-  return {
-    signal: stop.signal,
-    end () {
-      signal?.removeEventListener('abort', abort)
-      abort()
-    }
-  }
 }

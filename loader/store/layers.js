@@ -36,7 +36,7 @@ export async function defineLayer (couch, layer, fields = {}, { isThere = false 
     if (!isSameGrid(valid, changed) && !await isEmptyLayer(couch, layer)) throw otherGrid(layer, valid, changed)
     return stored && isDeepStrictEqual({ ...changed, _rev: stored._rev }, stored) ? undefined : changed
   })
-  return describe(doc)
+  return withoutType(doc)
 }
 
 /** Whether a layer has no tiles. @param {import('./couch.js').Couch} couch @param {string} layer */
@@ -61,22 +61,22 @@ export async function layerGrid (couch, layer) {
 }
 
 /** @returns {any} */
-const describe = ({ type, ...fields }) => fieldsOf(fields)
+const withoutType = ({ type, ...fields }) => fieldsOf(fields)
 
 /** The layers whose documents are valid: see faultIn. */
 export async function layers (couch) {
   const rows = await couch.page({ startkey: 'layer:', endkey: 'layer;', include_docs: true })
-  return soundLayers(rows.map(({ doc }) => doc)).map(describe)
+  return soundLayers(rows.map(({ doc }) => doc)).map(withoutType)
 }
 
 export async function getLayer (couch, layer) {
   const doc = await couch.get(layerId(checkLayer(layer)))
   if (!doc) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
-  return describe(checkSound(doc))
+  return withoutType(checkSound(doc))
 }
 
 // without the fields that only the next load into this store needs: see loader/load/baseline.js
-const describeEdition = (/** @type {any} */ { baseline, from, ...doc }) => describe(doc)
+const describeEdition = (/** @type {any} */ { baseline, from, ...doc }) => withoutType(doc)
 
 /** The editions of a layer, oldest first. */
 export const editions = async (couch, layer) => (await editionDocuments(couch, layer)).map(describeEdition)

@@ -1,13 +1,14 @@
 // Reads tiles and their past. One tile is read from the primary index, which is never behind; views of the map are read
 // from the time index.
 import {
-  AFTER, TILE_ATTACHMENT, checkLayer, checkTile, endOf, layerId, limitsId, parseArea, parseTileId, pastRange, tileId,
+  AFTER, checkLayer, checkTile, endOf, layerId, limitsId, parseArea, parseTileId, pastRange, tileId,
   timeline
 } from '../../core/index.js'
 import { Limits } from '../../core/store/limits.js'
 import { TilecouchError } from '../errors.js'
 import { checkedAt, timesLooked } from './coverage.js'
 import { layerGrid } from './layers.js'
+import { imageOf } from './tile.js'
 
 export const BY_TILE = '_design/versions/_view/by_tile'
 export const BY_TIME = '_design/versions/_view/by_time'
@@ -35,9 +36,9 @@ export const BY_TIME = '_design/versions/_view/by_time'
  */
 
 /** @returns {StoredVersion} */
-export function describe (doc) {
+export function storedVersionOf (doc) {
   const { _id, _rev, layer, z, x, y, time, stored, current, expires, origin, contested } = doc
-  const attachment = doc._attachments?.[TILE_ATTACHMENT]
+  const attachment = imageOf(doc)
   return {
     id: _id,
     rev: _rev,
@@ -58,8 +59,8 @@ export function describe (doc) {
 }
 
 export const withBytes = doc => {
-  const bytes = doc._attachments?.[TILE_ATTACHMENT]?.data
-  return { ...describe(doc), ...(bytes && { bytes, size: bytes.length }) }
+  const bytes = imageOf(doc)?.data
+  return { ...storedVersionOf(doc), ...(bytes && { bytes, size: bytes.length }) }
 }
 
 const checkedId = (layer, z, x, y) => {
@@ -120,7 +121,7 @@ export async function readVersions (couch, statements, layer, z, x, y, time) {
     statements.knownOf([id], { isFresh: true })
   ])
   const docs = [...past, ...heads].filter(row => row.doc).map(row => row.doc)
-  const versions = timeline(docs.map(describe)).filter(version => version.time <= until)
+  const versions = timeline(docs.map(storedVersionOf)).filter(version => version.time <= until)
   const checked = checkedAt(versions, docs, knownOf(id), until)
   const whenChecked = version => checked.has(version.time) && { checked: checked.get(version.time) }
   return versions.map(version => ({ ...version, ...whenChecked(version) }))

@@ -5,13 +5,12 @@ import { hash } from 'node:crypto'
 import { TILE_ATTACHMENT } from '../../core/index.js'
 import { generation } from '../../core/mirror/index.js'
 import { canonical } from '../../core/values.js'
+import { imageOf } from './tile.js'
 
 const md5 = text => hash('md5', text)
 
 /** The fields of a document without those of CouchDB. */
 export const fieldsOf = doc => Object.fromEntries(Object.entries(doc).filter(([name]) => !name.startsWith('_')))
-
-const imageOf = doc => doc._attachments?.[TILE_ATTACHMENT]
 
 /** The revisions of a child of `parent`; of a new branch without it. @param {string | undefined} parent */
 function revisionsUnder (parent, text) {
@@ -42,7 +41,7 @@ export const tombstone = (id, rev) => withRevisions({ _id: id, _deleted: true },
  * Reads all leaves of documents, deleted ones included.
  * @returns {Promise<Map<string, {living: any[], ended: any[]}>>} without bytes; without documents that never existed
  */
-export async function readLeaves (couch, ids, signal) {
+export async function readLeavesByState (couch, ids, signal) {
   const leavesById = new Map()
   for (const [id, leaves] of await couch.leaves(ids, { signal })) {
     const [living, ended] = [leaves.filter(doc => !doc._deleted), leaves.filter(doc => doc._deleted)]

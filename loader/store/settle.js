@@ -1,15 +1,15 @@
 // Settles tiles of a store from Node: see core/store/settle.js.
 import { pMapIterable } from 'p-map'
 import { batchesOf } from '../../core/lists.js'
-import { headId, isTileId, layerRange, parseTileId, tileId } from '../../core/index.js'
+import { TILE_ATTACHMENT, headId, isTileId, layerRange, parseTileId, tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { checkDigests, compareRevs } from '../../core/mirror/index.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { settleTiles } from '../../core/store/settle.js'
 import { TileSet } from '../../core/store/blocks.js'
 import { peerOf } from './peer.js'
-import { tombstone, written, readLeaves } from './revisions.js'
-import { digestOf } from './tile.js'
+import { tombstone, written, readLeavesByState } from './revisions.js'
+import { digestOf, imageOf } from './tile.js'
 
 export const settleDefaults = {
   tiles: 200, // settled together
@@ -58,7 +58,7 @@ export function deterministicAccess (couch) {
  */
 async function writeAlike (couch, peer, docs, signal) {
   const newDocs = docs.filter(({ _rev }) => !_rev)
-  const leaves = await readLeaves(couch, newDocs.map(({ _id }) => _id), signal)
+  const leaves = await readLeavesByState(couch, newDocs.map(({ _id }) => _id), signal)
   return peer.write(docs.map(doc => {
     if (doc._deleted) return tombstone(doc._id, doc._rev)
     const endedRevs = (leaves.get(doc._id)?.ended ?? []).map(({ _rev }) => _rev).sort(compareRevs)
@@ -67,10 +67,11 @@ async function writeAlike (couch, peer, docs, signal) {
 }
 
 function withDigest (doc) {
-  const image = doc._attachments?.tile
+  const image = imageOf(doc)
   if (!image) return doc
   const data = toBytes(image.data)
-  return { ...doc, _attachments: { tile: { content_type: image.content_type, data, digest: digestOf(data) } } }
+  const digest = digestOf(data)
+  return { ...doc, _attachments: { [TILE_ATTACHMENT]: { content_type: image.content_type, data, digest } } }
 }
 
 /**

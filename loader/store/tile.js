@@ -1,6 +1,6 @@
 // Prepares tiles for the store: checks them, finds their content type and computes their digests.
 import { hash } from 'node:crypto'
-import { checkLayer, checkTile, isExactTime, tileId } from '../../core/index.js'
+import { TILE_ATTACHMENT, checkLayer, checkTile, isExactTime, tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { bufferOf, inspectWhole } from '../formats/unpack.js'
 
@@ -67,6 +67,9 @@ export class Tile {
     return this.#digest ??= digestOf(this.bytes)
   }
 }
+
+/** The image of a stored document: an attachment with or without its bytes. */
+export const imageOf = doc => doc?._attachments?.[TILE_ATTACHMENT]
 
 /** The digest that CouchDB gives an uncompressed attachment. It compresses none of our types. */
 export const digestOf = bytes => `md5-${hash('md5', bytes, 'base64')}`

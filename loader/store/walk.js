@@ -4,7 +4,7 @@ import { checkLayer, compareRows, layerId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { columnKey, rowKey, seriesTo } from '../../core/order.js'
 import { Columns, versions, zoomsIn } from './columns.js'
-import { childSignal } from './follow.js'
+import { childSignal } from '../child-signal.js'
 import { RangeReader, listDefaults } from './ranges.js'
 
 /** Every row of a zoom. @returns {import('../../core/sweep.js').Run[]} */

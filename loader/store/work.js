@@ -5,12 +5,12 @@
 //   await work.end(error) // without an error: it is done
 //
 // The command also works where nothing can be written: errors are ignored. Nothing is written to a store without
-// layers: see loader/store/activity.js.
+// layers: see isEmptyStore.
 import { hostname } from 'node:os'
 import { fromSeconds, scrubAll, workDefaults, workId, workState } from '../../core/index.js'
 import { isUnwritable } from '../../core/mirror/index.js'
 import { newRun, runAt } from '../../core/runs.js'
-import { administrativeDefaults, asking, isEmptyStore, removeOld, serverTime } from './activity.js'
+import { administrativeDefaults, briefRequest, isEmptyStore, removeOld, serverTime } from './administrative.js'
 
 export const workWriterDefaults = {
   first: 500, // milliseconds until the first write: a command that ends sooner writes once
@@ -126,7 +126,7 @@ export class Work {
 
   async #write () {
     const { couch } = this
-    const options = asking(this.limits)
+    const options = briefRequest(this.limits)
     if (!this.#hasBegun && await isEmptyStore(couch, options)) return
     const snapshot = this.#snapshot()
     const doc = this.#document()

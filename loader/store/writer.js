@@ -1,8 +1,8 @@
 // Writes versions of tiles to the store: puts an async iterable of them into batches, a few in flight. The batches
 // bound the memory. A bad tile is reported and does not stop the others.
-import { setMaxListeners } from 'node:events'
 import { pMapIterable } from 'p-map'
 import { now } from '../../core/index.js'
+import { childSignal } from '../child-signal.js'
 import { TilecouchError } from '../errors.js'
 import { unreadable } from '../formats/reading.js'
 import { newRun } from '../../core/runs.js'
@@ -107,8 +107,7 @@ export async function writeVersions (couch, versions, {
   }
 
   const inFlight = new Set()
-  const stop = new AbortController() // stops the other batches when one has failed for good
-  setMaxListeners(0, stop.signal)
+  const batches = childSignal() // stops the other batches when one has failed for good
   const sendDocs = async (docs, until) => {
     const answers = await couch.write(docs, until)
     for (const { id, rev, error } of answers) {
@@ -122,7 +121,7 @@ export async function writeVersions (couch, versions, {
     ...tileAccess(couch, sendDocs),
     stored,
     report,
-    signal: stop.signal,
+    signal: batches.signal,
     run,
     inManifest: Boolean(onStored),
     expectsChanges: Boolean(isKnown),
@@ -138,7 +137,7 @@ export async function writeVersions (couch, versions, {
       .catch(error => {
         const isFatal = FATAL.has(error.code)
         fatal ??= isFatal ? error : new TilecouchError('INTERNAL', { why: error.message }, { cause: error })
-        stop.abort()
+        batches.end()
       })
       .finally(() => {
         inFlight.delete(storing)

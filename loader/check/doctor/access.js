@@ -35,7 +35,7 @@ async function checkRights (inspection) {
   const isNew = !isPublic && !readers.names.length && !readers.roles.length // only admins get in, and may write anyway
   const relevantWarnings = warnings.filter(({ code }) =>
     !(code === 'READERS_WRITE' && isNew) && !(code === 'EVERYBODY_IS_ADMIN' && inspection.embedded))
-  if (!relevantWarnings.length) return ok(describe(access, isNew))
+  if (!relevantWarnings.length) return ok(accessWords(access, isNew))
   return relevantWarnings.map(({ code, text }) => {
     const [problem, why, advice] = WARNINGS[code]
     return problem(text, why, advice, advice === PUSH ? { fix: () => publishStore(inspection) } : {})
@@ -52,7 +52,7 @@ async function checkPublished (inspection) {
 
 const publishStore = async ({ subject: { url, docs } }) => publish(await Store.open(url), { docs })
 
-function describe ({ readers, writers, public: isPublic }, isNew) {
+function accessWords ({ readers, writers, public: isPublic }, isNew) {
   const wordsOf = ({ names, roles }) => [...roles.map(role => `role ${role}`), ...names].join(', ') || 'nobody'
   const restrictedReaders = isNew ? 'only admins' : wordsOf(readers)
   const readersText = isPublic ? 'everybody' : restrictedReaders

@@ -1,6 +1,7 @@
 // Checks the space on the disk of the store, if the folder of the server is on this machine or the store is embedded.
 import { readFile, readdir, statfs } from 'node:fs/promises'
 import path from 'node:path'
+import { jsonOf } from '../../../core/values.js'
 import { isHere, sizeOfFolder } from '../../formats/system.js'
 import { bytes } from '../../text.js'
 import { indexes } from './indexes.js'
@@ -78,9 +79,6 @@ async function checkEmbeddedRoom (inspection) {
 
 /** Whether the folder is that of the server, which writes its id into it. */
 async function isFolderOf ({ subject: { folder = '' }, uuid }) {
-  try {
-    return uuid !== undefined && JSON.parse(await readFile(path.join(folder, 'server.json'), 'utf8')).uuid === uuid
-  } catch {
-    return false
-  }
+  const text = await readFile(path.join(folder, 'server.json'), 'utf8').catch(() => '')
+  return uuid !== undefined && jsonOf(text)?.uuid === uuid
 }

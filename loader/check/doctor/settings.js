@@ -37,7 +37,8 @@ const is = harmful => value => value === harmful
 const isSet = () => true
 const locksOut = (value, about) => value === 'true' && about.isPublic
 const lacksChannel = kind => value => ['ratio', 'slack'].some(name => !splitList(value).includes(`${name}_${kind}`))
-const splitList = value => value.split(',').map(entry => entry.trim())
+/** The entries of a list, such as `a, b`. @param {string} text */
+const splitList = text => text.split(',').map(entry => entry.trim()).filter(Boolean)
 
 const LOCKS_OUT = 'The store is public, but requests without a name are refused: maps stay empty, ' +
   'and so does a gateway without a name.'
@@ -221,7 +222,7 @@ const missingOrigins = (policy, origins) => warning(policy,
  * @param {string} text @param {string} [option] its name
  */
 export function parseOrigins (text, option = '--cors') {
-  const origins = text.split(',').map(origin => origin.trim()).filter(Boolean)
+  const origins = splitList(text)
   const invalidOrigin = origins.length === 1 && origins[0] === '*'
     ? undefined
     : origins.find(origin => !isOrigin(origin))

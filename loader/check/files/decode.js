@@ -14,6 +14,9 @@ let sharp // loaded on first use: other commands need not wait for it
 
 /** @typedef {[code: string, why?: string][]} Problems */
 
+/** The problems of some checks: `[isWrong, code, why]`. @param {any[][]} checks @returns {Problems} */
+export const problemsOf = checks => checks.filter(([isWrong]) => isWrong).map(([, code, why]) => [code, why])
+
 /**
  * @param {Buffer} bytes
  * @param {{decode?: boolean, tileSize?: number, unpacked?: boolean}} [options] tileSize: pixels; unpacked: a vector

@@ -1,7 +1,7 @@
 // The changes of a store that are not yet in the trees: ids of tiles from the change feed. Their number is limited.
 // With more changes it is faster to compare all tiles.
 import { isTileId, layerRange, pastRange, parseTileId, tileId, timeline } from '../../../core/index.js'
-import { describe } from '../../store/reader.js'
+import { storedVersionOf } from '../../store/reader.js'
 
 export const changeDefaults = {
   most: 200000, // ids in memory, about 30 MB
@@ -97,7 +97,7 @@ export async function readChanges (couch, since, { signal, onChange }) {
  */
 export async function readHeads (couch, ids, signal) {
   return (await couch.docs(ids, { signal })).map(({ id, doc }) => /** @type {any} */ (
-    { id, ...parseTileId(id), versions: doc?.type === 'tile' ? [describe(doc)] : [] }
+    { id, ...parseTileId(id), versions: doc?.type === 'tile' ? [storedVersionOf(doc)] : [] }
   ))
 }
 
@@ -110,7 +110,7 @@ export async function readHeads (couch, ids, signal) {
 export async function readPast (couch, tiles, signal) {
   const past = await couch.ranges(tiles.map(({ id }) => ({ ...pastRange(id), include_docs: true })), signal)
   return tiles.map((tile, index) => {
-    const versions = past[index].flatMap(({ doc }) => doc?.type === 'tile' ? [describe(doc)] : [])
+    const versions = past[index].flatMap(({ doc }) => doc?.type === 'tile' ? [storedVersionOf(doc)] : [])
     return { ...tile, versions: timeline(/** @type {any} */ ([...versions, ...tile.versions])) }
   })
 }

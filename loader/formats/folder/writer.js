@@ -38,7 +38,7 @@ export async function open (folder, { layer, scheme = 'xyz', force, ...options }
   await mkdir(folder, { recursive: true })
   const storedMark = readTextIfThere(path.join(folder, MARK), { links: false })
   if (storedMark !== undefined && storedMark !== mark) {
-    throw new TilecouchError('TARGET_EXISTS', { value: folder, why: `it holds ${describe(storedMark)}` })
+    throw new TilecouchError('TARGET_EXISTS', { value: folder, why: `it holds ${markWords(storedMark)}` })
   }
   const isEmpty = (await readdir(folder)).every(name => name.startsWith('.') || name === 'lost+found')
   if (storedMark === undefined && !isEmpty && !force) {
@@ -50,7 +50,7 @@ export async function open (folder, { layer, scheme = 'xyz', force, ...options }
   return new FolderWriter(folder, { ...options, layer, scheme }, !isEmpty)
 }
 
-function describe (mark) {
+function markWords (mark) {
   try {
     const { layer, scheme } = JSON.parse(mark)
     return `the layer ${layer}, with rows from the ${scheme === 'tms' ? 'south (tms)' : 'north (xyz)'}`

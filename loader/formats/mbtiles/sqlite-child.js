@@ -7,7 +7,7 @@ import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import Database from 'libsql'
+import { openDatabase } from '../database.js'
 
 const ROWS = 500 // in an answer
 const BYTES = 2e6 // in an answer of small rows, about
@@ -74,13 +74,10 @@ function prepareOnce (sql) {
 function open () {
   // libsql ignores its readonly option; SQLite itself does not
   const { pathname } = pathToFileURL(path.resolve(file))
-  const opened = new Database(`file:${pathname}?mode=ro${isAtRest() ? '&immutable=1' : ''}`)
-  opened.prepare(`PRAGMA hard_heap_limit = ${memoryLimit}`).raw().get()
   // sorted rows need not fit into memory; views of the file may call no function with side effects
-  for (const setting of ['temp_store = FILE', 'trusted_schema = OFF', 'query_only = ON', 'cell_size_check = ON']) {
-    opened.exec(`PRAGMA ${setting}`)
-  }
-  return opened
+  return openDatabase(`file:${pathname}?mode=ro${isAtRest() ? '&immutable=1' : ''}`, {
+    hard_heap_limit: memoryLimit, temp_store: 'FILE', trusted_schema: 'OFF', query_only: 'ON', cell_size_check: 'ON'
+  })
 }
 
 /** Whether a file in write-ahead mode has no log now: SQLite would create one, and a second file, beside it. */

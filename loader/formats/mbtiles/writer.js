@@ -6,11 +6,13 @@
 // MBTiles, and an index that grows backwards is twice as large as one made at the end. The column `time` is ours: the
 // time of the version of a tile, in seconds since 1970, by which a later run can resume.
 import { createHash } from 'node:crypto'
-import { lstat, open as openFile, rename, rm, stat } from 'node:fs/promises'
+import { lstat, rename, rm, stat } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 import Database from 'libsql'
 import { expiryOf, gridOf, toSeconds } from '../../../core/index.js'
 import { digestOf } from '../../store/tile.js'
+import { syncPath } from '../atomic-file.js'
+import { openDatabase } from '../database.js'
 import { metadataOf } from '../metadata.js'
 
 export const mbtilesDefaults = {
@@ -170,7 +172,7 @@ class MbtilesWriter {
     this.#db.exec('PRAGMA journal_mode = DELETE')
     this.#db.close()
     const part = `${this.#file}.part`
-    await sync(part)
+    await syncPath(part, 'r+')
     await rename(part, this.#file)
     return { size: (await stat(this.#file)).size, ...(distinct !== undefined && { distinct }) }
   }
@@ -212,14 +214,9 @@ function hasTables (db, schema) {
   }
 }
 
-function connect (file) {
-  const db = new Database(file)
-  const cache = `cache_size = -${mbtilesDefaults.memory}`
-  for (const setting of ['encoding = "UTF-8"', 'journal_mode = TRUNCATE', 'synchronous = FULL', cache]) {
-    db.exec(`PRAGMA ${setting}`)
-  }
-  return db
-}
+const connect = file => openDatabase(file, {
+  encoding: '"UTF-8"', journal_mode: 'TRUNCATE', synchronous: 'FULL', cache_size: -mbtilesDefaults.memory
+})
 
 /**
  * Opens the file of an earlier run of the same export, if it can be resumed. The table `had` has its tiles: a tile that
@@ -242,15 +239,6 @@ function reopen (part, run, schema) {
 
 async function removePart (part) {
   for (const extra of ['', ...extras]) await rm(`${part}${extra}`, { force: true })
-}
-
-async function sync (file) {
-  const handle = await openFile(file, 'r+')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 const seconds = time => time ? toSeconds(time) : null

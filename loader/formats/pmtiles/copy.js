@@ -9,7 +9,7 @@ export const copyDefaults = {
   readers: 4 // reads under way at once
 }
 
-/** @typedef {{at: number, length: number}} Piece */
+/** @typedef {{offset: number, length: number}} Piece offset: in the source */
 
 /**
  * @param {number} position in the target @param {Iterable<Piece>} pieces of the source
@@ -36,15 +36,15 @@ export async function copyPieces (source, target, position, pieces, limits = cop
 
 /** Groups pieces by buffer. Adjacent pieces are joined, and a piece that exceeds the buffer is cut. */
 function * windows (pieces, { window }) {
-  let parts = /** @type {{at: number, length: number, to: number}[]} */ ([])
+  let parts = /** @type {{offset: number, length: number, to: number}[]} */ ([])
   let filled = 0
-  for (let { at, length } of pieces) {
+  for (let { offset, length } of pieces) {
     while (length) {
       const partLength = Math.min(length, window - filled)
       const last = parts.at(-1)
-      if (last && last.at + last.length === at) last.length += partLength
-      else parts.push({ at, length: partLength, to: filled })
-      at += partLength
+      if (last && last.offset + last.length === offset) last.length += partLength
+      else parts.push({ offset, length: partLength, to: filled })
+      offset += partLength
       length -= partLength
       filled += partLength
       if (filled === window) {
@@ -60,11 +60,14 @@ function * windows (pieces, { window }) {
 async function gather (source, buffer, parts, scratches, limits) {
   const jobs = joinReads(parts, limits)
   await Promise.all(scratches.map(async scratch => {
-    for (const { at, end, of: group } of jobs) {
-      if (group.length === 1) await read(source, buffer.subarray(group[0].to, group[0].to + group[0].length), at)
+    for (const { offset, end, parts: group } of jobs) {
+      if (group.length === 1) await read(source, buffer.subarray(group[0].to, group[0].to + group[0].length), offset)
       else {
-        await read(source, scratch.subarray(0, end - at), at)
-        for (const part of group) scratch.copy(buffer, part.to, part.at - at, part.at - at + part.length)
+        await read(source, scratch.subarray(0, end - offset), offset)
+        for (const part of group) {
+          const start = part.offset - offset
+          scratch.copy(buffer, part.to, start, start + part.length)
+        }
       }
     }
   }))
@@ -72,16 +75,16 @@ async function gather (source, buffer, parts, scratches, limits) {
 
 /** Joins parts that lie near one another into one read. */
 function * joinReads (parts, limits) {
-  parts.sort((a, b) => a.at - b.at)
+  parts.sort((a, b) => a.offset - b.offset)
   let job
   for (const part of parts) {
-    const end = part.at + part.length
-    if (job && part.at - job.end <= limits.gap && Math.max(job.end, end) - job.at <= limits.read) {
+    const end = part.offset + part.length
+    if (job && part.offset - job.end <= limits.gap && Math.max(job.end, end) - job.offset <= limits.read) {
       job.end = Math.max(job.end, end)
-      job.of.push(part)
+      job.parts.push(part)
     } else {
       if (job) yield job
-      job = { at: part.at, end, of: [part] }
+      job = { offset: part.offset, end, parts: [part] }
     }
   }
   if (job) yield job

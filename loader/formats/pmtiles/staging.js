@@ -1,7 +1,7 @@
 // Stores the tiles of an unfinished archive: one file has their bytes, each content once, and another one an index.
 // Both survive the process: all bytes in the index are on disk, so that a later run can resume.
 import { open, rm, stat } from 'node:fs/promises'
-import Database from 'libsql'
+import { openDatabase } from '../database.js'
 import { writeAll } from '../files.js'
 
 const FORMAT = 1 // of these two files; files of another format are discarded
@@ -48,7 +48,7 @@ export class StagedTiles {
     try {
       if (!db) {
         await removeStaged(base)
-        db = openDatabase(index)
+        db = openDatabase(index, SETTINGS)
         db.exec(`${SCHEMA} INSERT INTO facts VALUES ('format', ${FORMAT}), ('seen', 0)`)
         db.prepare("INSERT INTO facts VALUES ('run', ?)").run([run])
       }
@@ -104,10 +104,10 @@ export class StagedTiles {
   /** @param {number} id @param {{time: string, digest: string, type: number, bytes: Uint8Array}} tile */
   async add (id, { time, digest, type, bytes }) {
     while (this.#busy) await this.#busy
-    const [at] = this.#sql.content.get([this.#end, bytes.length, type, digest])
-    this.#sql.tile.run([id, at, time, this.#seen])
+    const [stagedOffset] = this.#sql.content.get([this.#end, bytes.length, type, digest])
+    this.#sql.tile.run([id, stagedOffset, time, this.#seen])
     this.#uncommitted.tiles++
-    if (at === this.#end) {
+    if (stagedOffset === this.#end) {
       this.#end += bytes.length
       this.#chunks.push(bytes)
       this.#buffered += bytes.length
@@ -154,26 +154,27 @@ export class StagedTiles {
 
   /**
    * The tiles of this run, by ascending id. Its caller is the only one to use the index meanwhile.
-   * @returns {Generator<{id: number, at: number, length: number, type: number, shared: boolean}[]>}
+   * @returns {Generator<{id: number, stagedOffset: number, length: number, type: number, shared: boolean}[]>}
    */
   * pages () {
     let rows
     for (let last = -1; ; last = rows.at(-1)[0]) {
       rows = this.#sql.page.all([last, this.#seen, stagingDefaults.page])
       if (rows.length) {
-        yield rows.map(([id, at, length, type, shared]) => ({ id, at, length, type, shared: shared === 1 }))
+        yield rows.map(([id, stagedOffset, length, type, shared]) =>
+          ({ id, stagedOffset, length, type, shared: shared === 1 }))
       }
       if (rows.length < stagingDefaults.page) return
     }
   }
 
   /** The offset in the archive of a content that several tiles share. `forgetPlaces` discards it. */
-  placeOf (at) {
-    return this.#sql.placed.get([at])?.[0]
+  placeOf (stagedOffset) {
+    return this.#sql.placed.get([stagedOffset])?.[0]
   }
 
-  place (at, offset) {
-    this.#sql.place.run([at, offset])
+  place (stagedOffset, offset) {
+    this.#sql.place.run([stagedOffset, offset])
   }
 
   forgetPlaces () {
@@ -191,12 +192,7 @@ export class StagedTiles {
 
 const emptyBatch = () => ({ tiles: 0, bytes: 0, since: performance.now() })
 
-function openDatabase (index) {
-  const db = new Database(index)
-  const settings = ['page_size = 8192', 'journal_mode = TRUNCATE', 'synchronous = NORMAL', 'cache_size = -32000']
-  for (const setting of settings) db.exec(`PRAGMA ${setting}`)
-  return db
-}
+const SETTINGS = { page_size: 8192, journal_mode: 'TRUNCATE', synchronous: 'NORMAL', cache_size: -32000 }
 
 /** The index of an earlier run of the same archive, if it can be resumed. */
 async function reopen (base, run) {
@@ -205,7 +201,7 @@ async function reopen (base, run) {
   if (!sizes[0] || !sizes[1]) return
   let db
   try {
-    db = openDatabase(index)
+    db = openDatabase(index, SETTINGS)
     if (fact(db, 'format') === FORMAT && fact(db, 'run') === run && endOf(db) <= sizes[0]) return db
   } catch {
     // damaged, or another kind of file

@@ -1,7 +1,7 @@
 // Writes PMTiles v3. Tiles come in any order and are staged beside the file; at the end they are put in the order of
 // the format, each content once, and the file gets its name. Data too large for memory waits in files beside it.
 import { closeSync, openSync, rmSync } from 'node:fs'
-import { open as openFile, rename, rm } from 'node:fs/promises'
+import * as fs from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { zxyToTileId } from 'pmtiles'
@@ -28,7 +28,7 @@ export async function open (file, options) {
   if (deepest > LAST_ZOOM) throw tooDeepError(file, deepest)
   const part = `${file}.part`
   // files of a run that was killed while it assembled the archive
-  for (const leftover of [part, ...Object.values(waitingFiles(part))]) await rm(leftover, { force: true })
+  for (const leftover of [part, ...Object.values(waitingFiles(part))]) await fs.rm(leftover, { force: true })
   return new PmtilesWriter(file, options, await StagedTiles.open(part, run))
 }
 
@@ -77,7 +77,7 @@ class PmtilesWriter {
     if (!facts.tiles) throw this.#unwritable('PMTiles have to have tiles')
     await this.#staged.flush()
     const result = await this.#assemble(facts)
-    await rename(this.#part, this.#file)
+    await fs.rename(this.#part, this.#file)
     await this.#staged.close()
     await removeStaged(this.#part)
     return result
@@ -88,8 +88,8 @@ class PmtilesWriter {
     const part = this.#part
     const files = waitingFiles(part)
     const entries = new EntryFile(files.entries)
-    const leavesFile = await openFile(files.leaves, 'w+')
-    const target = await openFile(part, 'w')
+    const leavesFile = await fs.open(files.leaves, 'w+')
+    const target = await fs.open(part, 'w')
     try {
       const { counts, types, length, zooms } = await placeContents(this.#staged, entries)
       for (const type of Object.keys(types)) this.#check(+type)
@@ -97,23 +97,23 @@ class PmtilesWriter {
         clear: () => leavesFile.truncate(0),
         write: bytes => leavesFile.appendFile(bytes)
       })
-      const { metadata: fields, bounds, center } = describe(this.#options, facts, types)
+      const { metadata: fields, bounds, center } = archiveFacts(this.#options, facts, types)
       const metadata = gzipSync(JSON.stringify(fields), { level: 9 })
       const lengths = { root: root.length, metadata: metadata.length, leaves, data: length }
       const header = headerBytes({ lengths, counts, type: commonestType(types), zooms, bounds, center })
       const front = Buffer.concat([header, root, metadata])
       await target.writeFile(front)
-      await copyPieces(leavesFile, target, front.length, [{ at: 0, length: leaves }])
+      await copyPieces(leavesFile, target, front.length, [{ offset: 0, length: leaves }])
       await copyPieces(this.#staged.data, target, front.length + leaves, contents(entries))
       await target.sync()
       return { size: front.length + leaves + length, distinct: counts.contents }
     } catch (error) {
-      await rm(part, { force: true }) // it is large, and the disk may be full
+      await fs.rm(part, { force: true }) // it is large, and the disk may be full
       throw error
     } finally {
       entries.close()
       await Promise.all([target.close(), leavesFile.close()])
-      await rm(files.leaves, { force: true })
+      await fs.rm(files.leaves, { force: true })
     }
   }
 
@@ -139,22 +139,22 @@ async function placeContents (staged, entries) {
   let [first, entry, end] = [-1, /** @type {any} */ (undefined), 0]
   for (const tiles of staged.pages()) {
     if (first < 0) first = tiles[0].id
-    for (const { id, at, length, type, shared } of tiles) {
+    for (const { id, stagedOffset, length, type, shared } of tiles) {
       counts.addressed++
       types[type] = (types[type] ?? 0) + 1
-      if (entry?.at === at && entry.id + entry.run === id && entry.run < LONGEST_RUN) {
+      if (entry?.stagedOffset === stagedOffset && entry.id + entry.run === id && entry.run < LONGEST_RUN) {
         entry.run++
         continue
       }
       if (entry) entries.push(entry)
-      let offset = shared ? staged.placeOf(at) : undefined
+      let offset = shared ? staged.placeOf(stagedOffset) : undefined
       if (offset === undefined) {
         offset = end
         end += length
         counts.contents++
-        if (shared) staged.place(at, offset)
+        if (shared) staged.place(stagedOffset, offset)
       }
-      entry = { id, run: 1, offset, length, at }
+      entry = { id, run: 1, offset, length, stagedOffset }
     }
     await setImmediate() // let other work run
   }
@@ -170,9 +170,9 @@ async function placeContents (staged, entries) {
 function * contents (entries) {
   let end = 0
   for (const group of entries.groups()) {
-    for (const { at, offset, length } of group) {
+    for (const { stagedOffset, offset, length } of group) {
       if (offset !== end) continue
-      yield { at, length }
+      yield { offset: stagedOffset, length }
       end += length
     }
   }
@@ -183,9 +183,9 @@ function * contents (entries) {
  * @param {Record<number, number>} types tiles of each type
  * @returns {{metadata: Record<string, any>, bounds: number[], center: number[]}}
  */
-function describe ({ layer, doc, time, named, area }, facts, types) {
+function archiveFacts ({ layer, doc, time, typedTime, area }, facts, types) {
   const layerDoc = { ...doc, bounds: doc.bounds && widen(doc.bounds) }
-  const values = metadataOf(layerDoc, facts, { layer, time, named, area })
+  const values = metadataOf(layerDoc, facts, { layer, time, typedTime, area })
   const { bounds, center, minzoom, maxzoom, json, ...fields } = values
   const type = commonestType(types)
   const isMixed = Object.keys(types).length > 1
@@ -209,7 +209,7 @@ const widen = ([west, south, east, north]) => west < east ? [west, south, east, 
 const FIELDS = 5
 const CHUNK = 8192 // entries read and written at once
 
-/** @typedef {import('./directory.js').Entry & {at?: number}} PlacedEntry at: where the content is staged */
+/** @typedef {import('./directory.js').Entry & {stagedOffset?: number}} PlacedEntry stagedOffset: of its content */
 
 /** The entries of an archive, ascending, in a temporary file: written once, read in order as often as wanted. */
 export class EntryFile {
@@ -226,8 +226,8 @@ export class EntryFile {
   }
 
   /** @param {PlacedEntry} entry */
-  push ({ id, run, offset, length, at = 0 }) {
-    this.#chunk.set([id, run, offset, length, at], this.#filled)
+  push ({ id, run, offset, length, stagedOffset = 0 }) {
+    this.#chunk.set([id, run, offset, length, stagedOffset], this.#filled)
     this.#filled += FIELDS
     this.count++
     if (this.#filled === this.#chunk.length) this.#flush()
@@ -250,8 +250,8 @@ export class EntryFile {
       const read = readAllSync(this.#fd, bytes, position)
       if (read < bytes.length) throw new Error(`${this.#file} was cut off by another program`)
       for (let index = 0; index < read / 8; index += FIELDS) {
-        const [id, run, offset, length, at] = chunk.subarray(index, index + FIELDS)
-        group.push({ id, run, offset, length, at })
+        const [id, run, offset, length, stagedOffset] = chunk.subarray(index, index + FIELDS)
+        group.push({ id, run, offset, length, stagedOffset })
         if (group.length === size) {
           yield group
           group = []

@@ -4,7 +4,7 @@
 // The gateway has a circuit breaker, since its readers wait. A seed has none: a breaker cannot tell a few broken tiles,
 // which are to be listed, from a broken server.
 import { pause } from '../../../core/promises.js'
-import { childSignal } from '../../store/follow.js'
+import { childSignal } from '../../child-signal.js'
 
 /** @typedef {import('../upstream/index.js').Answer} Answer */
 

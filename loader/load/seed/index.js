@@ -7,9 +7,9 @@ import {
 import { byCount } from '../../../core/values.js'
 import { TilecouchError } from '../../errors.js'
 import { openUpstream as open } from '../upstream/index.js'
-import { describe } from '../../store/reader.js'
+import { storedVersionOf } from '../../store/reader.js'
 import { Fetcher } from './fetcher.js'
-import { clip, countByZoom, estimate, chunks, groupsOf, groupsOfList } from './plan.js'
+import { clip, countByZoom, estimate, batchesOfGroups, groupsOf, groupsOfList } from './plan.js'
 import { SeedSaver } from './saver.js'
 
 const seedDefaults = {
@@ -115,7 +115,7 @@ async function * covered (only, upstream, tally) {
 
 /** Finds the tiles to fetch, and looks them up a few chunks ahead. */
 async function * findAllStale (store, doc, groups, { before, signal, dryRun, tally, onProgress }) {
-  const lookups = pMapIterable(chunks(groups, seedDefaults.lookup, signal),
+  const lookups = pMapIterable(batchesOfGroups(groups, seedDefaults.lookup, signal),
     chunk => findStale(store, doc, chunk, { at: now(), before }), { concurrency: seedDefaults.lookups })
   for await (const { jobs, fresh } of lookups) {
     tally.tiles += fresh
@@ -216,7 +216,7 @@ async function findStale (store, doc, groups, { at, before }) {
     tiles: group.flatMap(({ z, x, y }) => {
       const { id, doc: stored } = rows[index++]
       if (!stored) return [{ z, x, y, id }]
-      if (!isFresh(stored, doc, at, before)) return [{ z, x, y, id, head: describe(stored) }]
+      if (!isFresh(stored, doc, at, before)) return [{ z, x, y, id, head: storedVersionOf(stored) }]
       fresh++
       return []
     })

@@ -134,7 +134,7 @@ export async function * groupsOfList (tiles, upstream, size) {
  * @param {AbortSignal} [signal] ends it
  * @returns {AsyncGenerator<Group[]>}
  */
-export async function * chunks (groups, size, signal) {
+export async function * batchesOfGroups (groups, size, signal) {
   for await (const chunk of batchesOf(groups, { most: Infinity, bytes: size, sizeOf: group => group.length })) {
     if (signal?.aborted) return
     yield chunk

@@ -28,7 +28,7 @@ export async function openStore (name, options) {
  * @param {{home?: string, signal?: AbortSignal}} options home: address of the target store
  */
 async function reach (name, { home, signal }) {
-  const ambient = home === undefined || originOf(home) === originOf(name)
+  const ambient = home === undefined || originOfUrl(home) === originOfUrl(name)
   const settings = { ambient, signal, most: sourceLimits.answer }
   try {
     const couch = new Couch(name, { ...FIRST, ...settings })
@@ -61,4 +61,4 @@ export async function readWithin (items, read) {
   }
 }
 
-const originOf = url => URL.canParse(url) ? new URL(url).origin : undefined
+const originOfUrl = url => URL.canParse(url) ? new URL(url).origin : undefined

@@ -26,7 +26,7 @@ import * as description from './description.js'
 import * as folder from './folder.js'
 import * as mbtiles from './mbtiles.js'
 import * as pmtiles from './pmtiles.js'
-import { likelyService, otherAddress, otherScheme } from './services.js'
+import { likelyService, otherAddress, schemeError } from './services.js'
 import * as store from './store.js'
 import * as upstream from './upstream.js'
 
@@ -153,7 +153,7 @@ async function openIn (field, name, { area: areaOption, zooms, ...options }) {
 
 /** @param {string} name @param {SourceOptions & import('./upstream.js').Asking} options @returns {Promise<Source>} */
 async function open (name, options) {
-  const foreign = otherScheme(name)
+  const foreign = schemeError(name)
   if (foreign) throw foreign
   const url = urlOf(name)
   if (url) return openUrl(url, name, options)

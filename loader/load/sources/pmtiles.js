@@ -39,7 +39,7 @@ export async function open (name, options) {
   }
   try {
     const shown = file instanceof RemoteFile ? file.shown : name
-    const { header, metadata } = await reading(shown, () => describe(file, shown, options.onFault))
+    const { header, metadata } = await reading(shown, () => readFront(file, shown, options.onFault))
     spool = await Spool.open()
     const archive = new Archive(file, shown, header, spool)
     const fields = fieldsOf(header, metadata, why => options.onFault?.('bad-metadata', 'header', why))
@@ -63,7 +63,7 @@ export async function open (name, options) {
 }
 
 /** @param {import('../../formats/reading.js').OnFault} [onFault] */
-async function describe (file, name, onFault) {
+async function readFront (file, name, onFault) {
   const header = await readHeader(file, onFault ?? throwFaults(name))
   if (!header) throw invalid(name, 'it has no header') // throwFaults threw already
   if (!canUnpack(header.packing)) throw invalid(name, cannotUnpack(header.packing))

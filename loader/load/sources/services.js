@@ -21,7 +21,7 @@ const GET_MAP = new Set([
 ])
 
 /** The error for an address that begins with another scheme than http. @param {string} name */
-export function otherScheme (name) {
+export function schemeError (name) {
   const [, scheme, rest] = /^([a-z][a-z0-9+.-]+):\/\/(.*)$/is.exec(name) ?? []
   if (scheme === undefined || /^https?$/i.test(scheme)) return undefined
   switch (scheme.toLowerCase()) {

@@ -21,7 +21,7 @@ export const recognisesUrl = (url, { idTemplate }) =>
 export async function open (name, { from, layer: target, area: areaOption, zooms, home, signal }) {
   const { layer, time } = from ?? { layer: /** @type {string} */ (target), time: undefined }
   const store = await openStore(name, { home, signal })
-  const { fields, last } = await describe(store, layer, time)
+  const { fields, last } = await layerStateAt(store, layer, time)
   const selection = { time, area: areaOption?.in(gridOf(fields)), zooms, signal }
 
   return {
@@ -42,7 +42,7 @@ export async function open (name, { from, layer: target, area: areaOption, zooms
 const isSameDatabase = (a, b) => parseDatabaseUrl(a).url === parseDatabaseUrl(b).url
 
 /** Fields of the layer, and the last time up to the requested one at which any tile changed. */
-async function describe (store, layer, time) {
+async function layerStateAt (store, layer, time) {
   // a layer may have tiles and no document: MapProxy writes only tiles
   const doc = await store.layer(layer).catch(ignoring('LAYER_NOT_FOUND')) ?? {}
   const fields = Object.fromEntries(DESCRIPTIVE.flatMap(field => doc[field] === undefined ? [] : [[field, doc[field]]]))

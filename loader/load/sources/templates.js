@@ -2,7 +2,7 @@
 import { fillTemplate, isSecret } from '../../../core/upstream.js'
 import { decodedText } from '../../../core/values.js'
 import { TilecouchError } from '../../errors.js'
-import { originOf } from '../upstream/secrets.js'
+import { originOfKey } from '../upstream/secrets.js'
 
 /**
  * The complete form of an address in a document.
@@ -38,7 +38,7 @@ export function withoutSecrets (template, userSecrets = {}) {
   const moved = Object.fromEntries(keys.map(({ name, value }) => [`?${name}`, value]))
   const filled = fillTemplate(address, () => '1')
   const origin = URL.canParse(filled) ? new URL(filled).origin : ''
-  const host = Object.keys(userSecrets).find(key => originOf(key) === origin) ?? origin
+  const host = Object.keys(userSecrets).find(key => originOfKey(key) === origin) ?? origin
   return {
     url: address + (otherParts && `?${otherParts}`),
     secrets: { ...userSecrets, [host]: { ...moved, ...userSecrets[host] } }

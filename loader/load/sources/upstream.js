@@ -7,7 +7,7 @@ import { TilecouchError } from '../../errors.js'
 import { fillTemplate } from '../../../core/upstream.js'
 import { zoomsById } from '../../../core/order.js'
 import { Fetcher } from '../seed/fetcher.js'
-import { clip, countByZoom, chunks, groupsOf } from '../seed/plan.js'
+import { clip, countByZoom, batchesOfGroups, groupsOf } from '../seed/plan.js'
 import { formatOf } from '../../../core/upstream-address.js'
 import { openUpstream } from '../upstream/index.js'
 
@@ -141,7 +141,7 @@ class TileServer {
 
   /** Groups of tiles to fetch, and the known tiles that are skipped. */
   async * #jobs (groups, known) {
-    for await (const chunk of chunks(groups, upstreamSourceDefaults.lookup, this.#options.signal)) {
+    for await (const chunk of batchesOfGroups(groups, upstreamSourceDefaults.lookup, this.#options.signal)) {
       const flags = known ? await known(chunk.flat()) : []
       let index = 0
       for (const group of chunk) {

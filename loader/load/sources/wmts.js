@@ -30,7 +30,7 @@ export async function openWmts (xml, where, options) {
   const { set, grid, matrices, tileSize } = await setOf(xml, layer, where, options)
   const { url, secrets } = withoutSecrets(templateOf(xml, layer, where), options.secrets)
   const zooms = matrices.map(({ z }) => z)
-  const bounds = boundsOf(layer.block)
+  const bounds = boundsInLayer(layer.block)
   const matrix = matrixOf(matrices, grid)
   const settings = {
     type: 'wmts',
@@ -217,7 +217,7 @@ function templateOf (xml, { id, block }, where) {
   return absolute(`${service.replace(/[?&]$/, '')}${separator}${query}`, where)
 }
 
-function boundsOf (block) {
+function boundsInLayer (block) {
   const corner = tag => textsOf(tag, (blocksOf('WGS84BoundingBox', block)[0] ?? ''))[0]?.split(/\s+/)
   return attempt(() => parseBbox([...corner('LowerCorner') ?? [], ...corner('UpperCorner') ?? []].map(Number)))
 }

@@ -28,12 +28,12 @@ export async function tileFrom ({ headers, bytes }, { vector, conceal, limit }) 
   } catch (error) {
     if (error.code === 'EMPTY_IMAGE') return { why: 'its answer was empty' }
     if (error.code === 'TRUNCATED_IMAGE') return { why: error.message }
-    return { why: error.code === 'UNKNOWN_IMAGE' ? describe(body, headers, conceal) : 'its answer cannot be unpacked' }
+    return { why: error.code === 'UNKNOWN_IMAGE' ? excerptOf(body, headers, conceal) : 'its answer cannot be unpacked' }
   }
 }
 
 /** Describes an answer that is no image. Secrets are removed before it is cut, so that no part of one is shown. */
-function describe (body, headers, conceal) {
+function excerptOf (body, headers, conceal) {
   const text = conceal(body.subarray(0, SEARCHED).toString())
   const exception = exceptionText(text)
   if (exception) return `it says ${exception}`

@@ -3,7 +3,7 @@
 import { setMaxListeners } from 'node:events'
 import PQueue from 'p-queue'
 import { TilecouchError } from '../../errors.js'
-import { childSignal } from '../../store/follow.js'
+import { childSignal } from '../../child-signal.js'
 
 export const limiterDefaults = {
   queue: 500, // requests that may wait

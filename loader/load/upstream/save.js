@@ -1,6 +1,6 @@
 // Stores an answer of an upstream: new bytes become a version, the same bytes make the stored version expire later.
 import { addSeconds, now as currentTime, tileId } from '../../../core/index.js'
-import { describe } from '../../store/reader.js'
+import { storedVersionOf } from '../../store/reader.js'
 import { digestOf } from '../../store/tile.js'
 
 /**
@@ -92,7 +92,9 @@ async function headsOf (store, ids, head, signal) {
   if (head && head.digest !== undefined) heads.set(head.id, head)
   else if (head === null && ids.length === 1) heads.set(ids[0], null)
   const missingIds = ids.filter(id => !heads.has(id))
-  for (const { id, doc } of await store.couch.docs(missingIds, { signal })) heads.set(id, doc ? describe(doc) : null)
+  for (const { id, doc } of await store.couch.docs(missingIds, { signal })) {
+    heads.set(id, doc ? storedVersionOf(doc) : null)
+  }
   return heads
 }
 

@@ -19,7 +19,7 @@ export class Secrets {
   /** @param {SecretsByHost} [byHost] such as { "tiles.example.org": { "Authorization": "Bearer …", "?key": "…" } } */
   constructor (byHost = {}) {
     for (const [host, entries] of Object.entries(byHost)) {
-      const origin = originOf(host)
+      const origin = originOfKey(host)
       if (typeof entries !== 'object' || entries === null || !origin) {
         throw new TilecouchError('BAD_OPTION', { option: 'upstreamHeaders', value: host })
       }
@@ -73,7 +73,7 @@ function formsOf (value) {
  * origins are written out.
  * @param {string} text
  */
-export function originOf (text) {
+export function originOfKey (text) {
   const address = /^https?:\/\//i.test(text) ? text : `https://${text}`
   const [, authority] = /^\w+:\/\/([^/?#@\\]+)\/?$/.exec(address) ?? []
   return authority && URL.canParse(address) ? new URL(address).origin : undefined

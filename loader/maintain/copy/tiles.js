@@ -14,6 +14,7 @@ import { readTiles } from '../remove/documents.js'
 import { fieldsOf } from '../../store/revisions.js'
 import { extendHeads } from '../../store/extend.js'
 import { tileAccess } from '../../store/settle.js'
+import { imageOf } from '../../store/tile.js'
 
 export const copyDefaults = {
   tiles: 100, // tiles per batch
@@ -90,7 +91,7 @@ export class TileCopier {
     }
     if (dryRun) {
       this.tally.versions += missingVersions.length
-      for (const { listed } of missingVersions) this.tally.bytes += listed._attachments?.tile?.length ?? 0
+      for (const { listed } of missingVersions) this.tally.bytes += imageOf(listed)?.length ?? 0
       return this.tally
     }
     if (extensions.length) this.tally.extended += (await extendHeads(this.target, extensions, { signal })).extended.size
@@ -186,7 +187,7 @@ function incomingOf (doc, layer, isNewest, time) {
   const document = {
     ...fields, ...(!isFixed && expires && { expires }), layer, _id: tileId(layer, z, x, y), ...imageAnew(doc)
   }
-  const size = doc._attachments?.tile?.data.length ?? 0
+  const size = imageOf(doc)?.data.length ?? 0
   const statement = { time: versionTime, content, run, seen, contested, inManifest: false }
   return { ...statement, isNewest, size, documentOf: () => document }
 }

@@ -2,7 +2,7 @@
 // decide.
 import { addSeconds, expiryOf, hasTtl, isExactTime, isTileId, parseTileId, toSeconds } from '../../../core/index.js'
 import { versionIn } from '../../../core/store/plan.js'
-import { describe } from '../../store/reader.js'
+import { storedVersionOf } from '../../store/reader.js'
 
 const EXPIRING = '_design/versions/_view/expiring' // [expires, layer]
 const STORED = '_design/versions/_view/stored' // [layer, stored], of tiles without the field `expires`
@@ -56,7 +56,8 @@ function expiredOf (doc, layers, at, hasOwnExpiry) {
   const address = parseTileId(doc._id)
   if (address.time !== undefined) return []
   const expires = expiryOf(doc, layers.get(address.layer))
-  return expires !== null && expires <= at ? [{ ...describe(doc), ...address, expires, seen: versionIn(doc).seen }] : []
+  if (expires === null || expires > at) return []
+  return [{ ...storedVersionOf(doc), ...address, expires, seen: versionIn(doc).seen }]
 }
 
 /** The first expiry of a tile after a time. @returns {Promise<string | undefined>} */

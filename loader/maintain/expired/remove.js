@@ -8,7 +8,7 @@ import { newRun } from '../../../core/runs.js'
 import { HeadWriter } from '../../../core/store/head-writer.js'
 import { versionIn } from '../../../core/store/plan.js'
 import { Remover } from '../remove/remover.js'
-import { describe } from '../../store/reader.js'
+import { storedVersionOf } from '../../store/reader.js'
 import { tileAccess } from '../../store/settle.js'
 import { Tile } from '../../store/tile.js'
 
@@ -99,7 +99,7 @@ export class RemoveExpired {
     const { withPast, signal } = this.options
     const rangeOf = ({ id }) => ({ ...pastRange(id), ...(withPast ? {} : { limit: 2 }), include_docs: true })
     const rows = await this.couch.ranges(heads.map(rangeOf), signal)
-    return rows.map(page => page.filter(({ doc }) => doc).map(({ doc }) => describe(doc)))
+    return rows.map(page => page.filter(({ doc }) => doc).map(({ doc }) => storedVersionOf(doc)))
   }
 
   /** Writes heads that are "gone". @param {import('./find.js').Expired[]} heads */

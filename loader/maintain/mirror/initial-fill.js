@@ -6,7 +6,7 @@ import { isUnwritable, randomId, readLeaves } from '../../../core/mirror/index.j
 import { canContinue, feedPosition } from '../../../core/feed-position.js'
 import { batchesOf } from '../../../core/lists.js'
 import { versions } from '../../store/columns.js'
-import { childSignal } from '../../store/follow.js'
+import { childSignal } from '../../child-signal.js'
 import { walk } from '../../store/walk.js'
 
 export const initialFillDefaults = {

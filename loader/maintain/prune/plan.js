@@ -36,7 +36,7 @@ export class PrunePlan {
   #layer
   #limits
   #selector
-  #seconds = /** @type {number[]} */ ([]) // of every moment, descending; numbers need less memory than strings
+  #seconds = /** @type {number[]} */ ([]) // of every moment; numbers need less memory than strings
   #now
   #until = AFTER // first time at which another moment may be dropped, if the layer does not change
   /** @type {Map<string, MomentSummary>} */
@@ -77,6 +77,7 @@ export class PrunePlan {
     const { moments, from, oldest, missing } = this.#selector.end()
     // the last moment is the oldest one
     if (previous) this.#add(previous.moment, [...previous.by, ...oldest.map(rule => `oldest ${rule}`)])
+    this.#seconds.reverse() // ascending
     this.kept = { moments, from }
     this.missing = missing
     return this
@@ -159,15 +160,8 @@ export class PrunePlan {
   }
 
   #isKnown (time) {
-    const seconds = this.#seconds
-    const searchedSecond = toSeconds(time)
-    let [low, high] = [0, seconds.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (seconds[middle] > searchedSecond) low = middle + 1
-      else high = middle
-    }
-    return seconds[low] === searchedSecond
+    const second = toSeconds(time)
+    return this.#seconds[lowerBound(this.#seconds, second)] === second
   }
 
   /** The state to store if nothing was removed. @returns {import('./last.js').Idle} */

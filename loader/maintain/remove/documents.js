@@ -1,10 +1,10 @@
 // Deletes documents, and reads tiles with all their documents from the primary index, which is always current.
-import { TILE_ATTACHMENT } from '../../../core/index.js'
 import { readTileLeaves } from '../../../core/store/documents.js'
 import { isRefusal } from '../../../core/couch/answers.js'
 import { peerOf } from '../../store/peer.js'
 import { compareRevs } from '../../../core/mirror/index.js'
-import { tombstone, readLeaves } from '../../store/revisions.js'
+import { tombstone, readLeavesByState } from '../../store/revisions.js'
+import { imageOf } from '../../store/tile.js'
 
 /**
  * @typedef {{id: string, rev: string}} Revision
@@ -42,7 +42,7 @@ export async function endLeaves (couch, leaves, signal) {
     for (const { id, error, reason } of refused) ended.refused.push({ id, reason: reason || error })
     for (const { id } of several) if (!refused.some(row => row.id === id)) uncertainIds.add(id)
   }
-  for (const [id, { living, ended: ends }] of await readLeaves(couch, [...uncertainIds], signal)) {
+  for (const [id, { living, ended: ends }] of await readLeavesByState(couch, [...uncertainIds], signal)) {
     if (living.length) ended.changed.push(id)
     else if (ends.length) ended.gone.set(id, ends.map(({ _rev }) => _rev).sort(compareRevs)[ends.length - 1])
   }
@@ -67,6 +67,6 @@ export async function readTiles (couch, ids, signal) {
 /** A stored document in the form of index rows. @returns {import('../../store/list.js').ListedTile['versions'][0]} */
 export function listedOf (doc) {
   const { _id: id, _rev: rev, layer, z, x, y, time } = doc
-  const image = doc._attachments?.[TILE_ATTACHMENT]
+  const image = imageOf(doc)
   return { id, layer, z, x, y, time, rev, current: !id.includes('@'), gone: !image, size: image?.length ?? 0 }
 }

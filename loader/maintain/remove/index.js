@@ -5,11 +5,12 @@ import {
   AFTER, checkLayer, editionId, endOf, headId, isAdministrative, isTileId, layerId, layerRange, limitsId, manifestId,
   startOf, styleId, tileId
 } from '../../../core/index.js'
+import { ignoring } from '../../../core/promises.js'
 import { TilecouchError } from '../../errors.js'
 import { readTileLeaves } from '../../../core/store/documents.js'
-import { childSignal } from '../../store/follow.js'
+import { childSignal } from '../../child-signal.js'
 import { BY_TIME } from '../../store/reader.js'
-import { readLeaves } from '../../store/revisions.js'
+import { readLeavesByState } from '../../store/revisions.js'
 import { listedOf } from './documents.js'
 import { Remover } from './remover.js'
 
@@ -102,14 +103,8 @@ async function * revisionsIn (couch, range, signal, isSelected = id => Boolean(i
 }
 
 /** Bytes of all versions, from the index; 0 without it. */
-async function bytesOf (store, layer) {
-  try {
-    return (await store.stats(layer)).bytes
-  } catch (error) {
-    if (error.code !== 'LAYER_NOT_FOUND' && error.code !== 'INDEX_MISSING') throw error
-    return 0
-  }
-}
+const bytesOf = async (store, layer) =>
+  (await store.stats(layer).catch(ignoring('LAYER_NOT_FOUND', 'INDEX_MISSING')))?.bytes ?? 0
 
 /**
  * @typedef {import('./remover.js').Removed} Tally
@@ -258,7 +253,7 @@ async function finishRemoval (remover, layer, times, run) {
 async function endDocuments (remover, ids, isSelected = () => true) {
   let removed = 0
   for (const chunk of chunks(ids, BATCH)) {
-    const leaves = await readLeaves(remover.couch, chunk, remover.signal)
+    const leaves = await readLeavesByState(remover.couch, chunk, remover.signal)
     const docs = [...leaves.values()].flatMap(({ living }) => living).filter(isSelected)
     removed += (await remover.end(docs.map(({ _id: id, _rev: rev }) => ({ id, rev })))).size
   }
