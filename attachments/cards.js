@@ -1,8 +1,8 @@
 // The cards at the right, such as "What changed here" and "This place". The map or the timeline opens them; their
 // button or Escape closes them.
 import { element } from '../client/timeline/dom.js'
-import { iconButton } from './dom.js'
-import { render } from './html.js'
+import { html, render } from './html.js'
+import { IconButton } from './parts.js'
 import { words } from './words.js'
 
 /** @typedef {{node: HTMLElement, body: HTMLElement, title: HTMLElement, close: () => void}} Card */
@@ -28,15 +28,17 @@ export class Cards {
   open (name, label, onClose) {
     const openCard = this.#open.get(name)
     if (openCard) return openCard
-    const title = element('h2', null, label)
+    const header = element('header')
     const body = element('div', { class: 'body' })
     const close = () => {
       this.close(name)
       onClose()
     }
-    const node = element('section', { class: `card ${name}`, 'aria-label': label, tabindex: '-1' },
-      element('header', null, title, iconButton('close', words.close(label), close)), body)
-    const card = { node, body, title, close }
+    const closeButton = html`<${IconButton} name="close" label=${words.close(label)} onClick=${close} />`
+    render(html`<h2>${label}</h2>${closeButton}`, header)
+    const node =
+      element('section', { class: `card ${name}`, 'aria-label': label, tabindex: '-1' }, header, body)
+    const card = { node, body, title: /** @type {HTMLElement} */ (header.firstChild), close }
     this.#open.set(name, card)
     this.#container.prepend(node)
     this.#mark()

@@ -3,6 +3,7 @@
 import { wait } from '../client/source/wait.js'
 import { formats, tileId, versionId } from '../core/index.js'
 import { sharePromise } from '../core/promises.js'
+import { jsonOf } from '../core/values.js'
 import { keepText, keptText } from './kept-text.js'
 
 const DEVICE_TIMEOUT = 3000 // milliseconds that the page waits for the device, if the store may answer instead
@@ -35,11 +36,7 @@ export class Device {
 
   /** @returns {{db: string, areas: number} | null} the state of the device at the last visit */
   get note () {
-    try {
-      return JSON.parse(keptText(this.name) ?? 'null')
-    } catch { // the text is not ours
-      return null
-    }
+    return jsonOf(keptText(this.name) ?? 'null') ?? null // the text may not be ours
   }
 
   get isUsed () {

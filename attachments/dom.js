@@ -1,5 +1,5 @@
-// Icons of the pages, buttons of the map, files to save, and functions that delay work.
-import { element, svg } from '../client/timeline/dom.js'
+// Icons of the pages, files to save, and functions that delay work.
+import { element } from '../client/timeline/dom.js'
 
 const DOWNLOAD_DELAY = 10000 // milliseconds until a download has begun
 
@@ -16,20 +16,6 @@ export const icons = {
   up: 'M12 19V5M6 11l6-6 6 6',
   down: 'M12 5v14M6 13l6 6 6-6'
 }
-
-/** @param {keyof typeof icons} name */
-export const icon = name => svg(
-  'svg', { viewBox: '0 0 24 24', width: 20, height: 20, 'aria-hidden': 'true' }, [svg('path', { d: icons[name] })]
-)
-
-/**
- * A button with an icon. Its label is for screen readers and the tooltip.
- * @param {keyof typeof icons} name @param {() => void} act @param {Record<string, any>} [attributes]
- */
-export const iconButton = (name, label, act, attributes) =>
-  element('button', {
-    type: 'button', class: 'icon', 'aria-label': label, title: label, ...attributes, on: { click: act }
-  }, icon(name))
 
 /**
  * Moves the focus after an answer has come, unless the user has moved it out of the form meanwhile: typed text would go

@@ -1,4 +1,5 @@
 // The list of the editions of a layer, newest first, or of the changes in view. Choosing one sets the clock to it.
+import { cached } from '../core/cache.js'
 import { PAGE } from './edition-reader.js'
 import { clock, date, percent, time as written } from './format.js'
 import { html, useEvents, useLayoutEffect, useRef, useSeen, useState } from './html.js'
@@ -107,15 +108,10 @@ function search (editions, text) {
 /** @type {WeakMap<import('./store.js').Edition, string>} */
 const searchTexts = new WeakMap()
 
-function searchTextOf (edition) {
-  let text = searchTexts.get(edition)
-  if (text === undefined) {
-    const { title = '', source = '', time } = edition
-    text = `${title} ${written(time)} ${source} ${time}`.toLowerCase()
-    searchTexts.set(edition, text)
-  }
-  return text
-}
+const searchTextOf = edition => cached(searchTexts, edition, () => {
+  const { title = '', source = '', time } = edition
+  return `${title} ${written(time)} ${source} ${time}`.toLowerCase()
+})
 
 /** An edition without a title is called by its time. */
 function editionRow ({ time, title = '', finished = '' }) {

@@ -1,24 +1,13 @@
 // Texts that the browser stores for this page. If it stores none (localStorage is full or not allowed), the next visit
 // begins without them.
+import { attempt } from '../core/values.js'
 
 /** @param {string} name @returns {string | null} null: the browser has no such text */
-export function keptText (name) {
-  try {
-    return localStorage.getItem(name)
-  } catch {
-    return null
-  }
-}
+export const keptText = name => attempt(() => localStorage.getItem(name)) ?? null
 
 /** @param {string} name @param {string | null} text null: the text is removed */
-export function keepText (name, text) {
-  try {
-    if (text === null) localStorage.removeItem(name)
-    else localStorage.setItem(name, text)
-  } catch {
-    // see above
-  }
-}
+export const keepText = (name, text) =>
+  attempt(() => text === null ? localStorage.removeItem(name) : localStorage.setItem(name, text))
 
 // Whether a user has signed in to the control room in this browser. If so, the viewer shows a link to it.
 

@@ -98,19 +98,26 @@ export class MapView {
   goTo ({ lat, lon, z = this.map.getZoom(), box: around, accuracy }) {
     this.map.invalidateSize({ animate: false })
     this.#placed = true
-    const { left, right, bottom } = this.#free()
     const accuracyBounds = accuracy ? L.latLng(lat, lon).toBounds(2 * accuracy) : null
     const bounds = around ? box(around) : accuracyBounds
-    if (bounds) {
-      this.map.fitBounds(bounds, {
-        paddingTopLeft: [left, 0], paddingBottomRight: [right, bottom], maxZoom: CLOSEST, animate: false
-      })
-    } else {
-      const zoom = Math.min(z, this.map.getMaxZoom())
-      const middle = this.map.project([lat, lon], zoom).add([(right - left) / 2, bottom / 2])
-      this.map.setView(this.map.unproject(middle, zoom), zoom, { animate: false })
-    }
+    if (bounds) this.#fitBox(bounds, CLOSEST)
+    else this.#center([lat, lon], Math.min(z, this.map.getMaxZoom()))
     this.#mark([lat, lon], accuracy)
+  }
+
+  /** Fits a box into the free part of the map. */
+  #fitBox (bounds, maxZoom) {
+    const { left, right, bottom } = this.#free()
+    this.map.fitBounds(bounds, {
+      paddingTopLeft: [left, 0], paddingBottomRight: [right, bottom], maxZoom, animate: false
+    })
+  }
+
+  /** Shows a place in the middle of the free part of the map. */
+  #center (place, zoom) {
+    const { left, right, bottom } = this.#free()
+    const middle = this.map.project(place, zoom).add([(right - left) / 2, bottom / 2])
+    this.map.setView(this.map.unproject(middle, zoom), zoom, { animate: false })
   }
 
   #mark (place, accuracy) {
@@ -157,20 +164,13 @@ export class MapView {
 
   #fit ({ minzoom = 0, maxzoom = 18, bounds = [-180, -85, 180, 85], center }) {
     this.#placed = true
-    const { left, right, bottom } = this.#free()
-    if (!isWorld(bounds)) {
-      this.map.fitBounds(box(bounds), {
-        paddingTopLeft: [left, 0], paddingBottomRight: [right, bottom], maxZoom: maxzoom, animate: false
-      })
-      return
-    }
+    if (!isWorld(bounds)) return this.#fitBox(box(bounds), maxzoom)
     // the whole world fills the free part of the window
+    const { left, right, bottom } = this.#free()
     const { x: width, y: height } = this.map.getSize()
     const z = Math.ceil(Math.log2(Math.max(width - left - right, height - bottom) * 0.9 / 256))
     const [lon, lat] = center ?? [10, 25]
-    const zoom = Math.min(Math.max(z, minzoom), maxzoom)
-    const middle = this.map.project([lat, lon], zoom).add([(right - left) / 2, bottom / 2])
-    this.map.setView(this.map.unproject(middle, zoom), zoom, { animate: false })
+    this.#center([lat, lon], Math.min(Math.max(z, minzoom), maxzoom))
   }
 }
 

@@ -1,12 +1,13 @@
 // Layers in other grids than Web Mercator, which the page's map cannot draw: a card over the map explains that, and
 // shows the address for other programs.
 import L from 'leaflet'
+import { isInWebMercator } from '../core/grid.js'
 import { html, render } from './html.js'
 import { Address } from './layer-details.js'
 import { words } from './words.js'
 
 /** Whether the map of this page cannot draw a layer because of its grid. */
-export const isInOtherGrid = ({ grid }) => grid !== undefined && grid !== 'WebMercatorQuad'
+export const isInOtherGrid = layer => !isInWebMercator(layer)
 
 /** @param {import('./stage.js').Stage} stage @param {HTMLElement} container of the map */
 export function explainOtherGrids (stage, container) {

@@ -9,13 +9,14 @@
 //   base=land       the map under it: a layer, - for none, * for the operator's
 //   layers=a:40,*   the layers from the bottom up, with opacity in percent; * is the chosen layer
 import { endOf, isLayer } from '../core/index.js'
+import { attempt } from '../core/values.js'
 import { words } from './words.js'
 
 const MODES = ['swipe', 'side', 'fade']
 
 /** @returns {Place} the valid parts; problems: the invalid parts, in words */
 export function parse (hash) {
-  const text = decode(hash.replace(/^#/, ''))
+  const text = attempt(() => decodeURIComponent(hash.replace(/^#/, ''))) ?? ''
   /** @type {Place} */
   const place = { problems: [] }
   if (!text) return place
@@ -95,14 +96,6 @@ const opacity = percent => Math.min(Math.max(number(percent) / 100, 0), 1) || 0
 function split (text, mark) {
   const index = text.indexOf(mark)
   return index < 0 ? [text] : [text.slice(0, index), text.slice(index + mark.length)]
-}
-
-function decode (text) {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return ''
-  }
 }
 
 /**

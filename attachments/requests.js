@@ -2,6 +2,7 @@
 // operator names. An answer without success, or none, is an AnswerError.
 //
 //   const { rows } = await ask(`${db}/_all_docs`, { query: { startkey: 'layer:', limit: 10 }, signal })
+import { ignoreMissing } from '../core/promises.js'
 import { words } from './words.js'
 
 const TIMEOUT = 20000 // milliseconds until a request counts as unanswered
@@ -77,11 +78,8 @@ export class Database {
   }
 
   /** @param {string} id @returns {Promise<any>} null if it does not exist */
-  read (id) {
-    return this.ask(encodeURIComponent(id)).catch(error => {
-      if (error.status === 404) return null
-      throw error
-    })
+  async read (id) {
+    return await this.ask(encodeURIComponent(id)).catch(ignoreMissing) ?? null
   }
 
   /** Documents of a range of ids. @param {object} query @param {Options} [options] @returns {Promise<any[]>} */

@@ -13,47 +13,41 @@ export const CHOSEN = '*'
 
 /**
  * @typedef {{name: string, opacity: number}} Entry name: of a layer, or CHOSEN; opacity: 0 to 1
+ * @typedef {Entry & {zIndex: number, isBase?: boolean}} Placed
  */
+
+/** A layer may be the base map and lie over it. @param {Placed} entry */
+const keyOf = ({ name, isBase = false }) => `${name} ${isBase}`
 
 /** The layers of a stack on one map. */
 class MapLayers {
   #map
   #open
-  #openBase
-  /** @type {Map<string, any>} name -> layer on the map */
+  /** @type {Map<string, any>} key -> layer on the map */
   #layers = new Map()
-  /** @type {{name: string, layer: any} | null} */
-  #base = null
 
-  /**
-   * @param {{open: (entry: Entry & {zIndex: number}) => any, openBase: (name: string) => any}} layers make layers that
-   *   are on no map yet
-   */
-  constructor (map, { open, openBase }) {
+  /** @param {(entry: Placed) => any} open makes a layer that is on no map yet */
+  constructor (map, open) {
     this.#map = map
     this.#open = open
-    this.#openBase = openBase
   }
 
-  /** Brings the map in line. @param {(Entry & {zIndex: number})[]} entries @param {string} base '' for none */
-  apply (entries, base) {
-    for (const [name, layer] of this.#layers) {
-      if (entries.some(entry => entry.name === name)) continue
+  /** Brings the map in line. @param {Placed[]} entries */
+  apply (entries) {
+    for (const [key, layer] of this.#layers) {
+      if (entries.some(entry => keyOf(entry) === key)) continue
       layer.remove()
-      this.#layers.delete(name)
+      this.#layers.delete(key)
     }
     for (const entry of entries) {
-      const { name, opacity, zIndex } = entry
-      const layer = this.#layers.get(name)
-      if (!layer) this.#layers.set(name, this.#open(entry).addTo(this.#map))
+      const { opacity, zIndex } = entry
+      const layer = this.#layers.get(keyOf(entry))
+      if (!layer) this.#layers.set(keyOf(entry), this.#open(entry).addTo(this.#map))
       else {
         layer.setZIndex(zIndex)
         if (layer.options.opacity !== opacity) layer.setOpacity(opacity)
       }
     }
-    if (base === (this.#base?.name ?? '')) return
-    this.#base?.layer.remove()
-    this.#base = base ? { name: base, layer: this.#openBase(base).addTo(this.#map) } : null
   }
 }
 
@@ -154,13 +148,12 @@ export class LayerStack extends L.Evented {
 
   /** Shows the same layers on another map, too. */
   addMap (map) {
-    const layers = new MapLayers(map, { open: entry => this.#open(entry), openBase: name => this.#openBase(name) })
-    this.#maps.set(map, layers)
+    this.#maps.set(map, new MapLayers(map, entry => entry.isBase ? this.#openBase(entry.name) : this.#open(entry)))
     this.apply()
   }
 
   removeMap (map) {
-    this.#maps.get(map)?.apply([], '')
+    this.#maps.get(map)?.apply([])
     this.#maps.delete(map)
   }
 
@@ -170,14 +163,16 @@ export class LayerStack extends L.Evented {
     if (!doc) return this.clear()
     const drawn = this.#entries.filter(({ name }) => name !== CHOSEN && name !== doc.layer && this.#isDrawn(name))
     const placed = drawn.map(entry => ({ ...entry, zIndex: this.zIndexOf(entry.name) }))
-    for (const layers of this.#maps.values()) layers.apply(placed, this.base === doc.layer ? '' : this.base)
+    const base = { name: this.base, opacity: 1, zIndex: 1, isBase: true }
+    const all = this.base && this.base !== doc.layer ? [...placed, base] : placed
+    for (const layers of this.#maps.values()) layers.apply(all)
     layer.setZIndex(this.zIndexOf())
     if (layer.options.opacity !== this.opacityOf() && !comparison.isFading) layer.setOpacity(this.opacityOf())
   }
 
   /** Removes all layers from the maps. The entries stay. */
   clear () {
-    for (const layers of this.#maps.values()) layers.apply([], '')
+    for (const layers of this.#maps.values()) layers.apply([])
   }
 
   /** Opens all layers again, for example to read from the device too. */

@@ -1,6 +1,7 @@
 // Reads layers, editions, figures and the documents of one tile for the viewer: from the store, or from the device
 // while the store does not answer. The map and the timeline have sources of their own.
 import { STORE_ID, blockId, editionId, pastRange, settingsOf, soundOf, tileId, timeline } from '../core/index.js'
+import { ignoreMissing } from '../core/promises.js'
 import { Block, contentOf, isPlace, placeOfTile } from '../core/store/blocks.js'
 import { addUp } from '../core/store/layer-stats.js'
 import { AnswerError, Database, databaseUrl } from './requests.js'
@@ -135,11 +136,9 @@ export class Store extends Database {
   }
 
   /** Rows of the view by_zoom, each with four sums; none if it is not deployed. @param {object} query */
-  #byZoom (query) {
-    return this.rows('_design/versions/_view/by_zoom', query, { timeout: INDEX_TIMEOUT }).catch(error => {
-      if (error.status === 404) return []
-      throw error
-    })
+  async #byZoom (query) {
+    const reading = this.rows('_design/versions/_view/by_zoom', query, { timeout: INDEX_TIMEOUT })
+    return await reading.catch(ignoreMissing) ?? []
   }
 
   /**

@@ -1,13 +1,11 @@
 // Small pictures of the view at other times. Each is drawn from the images that are loaded; missing images are fetched
 // for one picture after the other.
-/** @typedef {{canvas: HTMLCanvasElement, time: string}} Picture */
+import { Semaphore } from '../core/promises.js'
 
 export class Thumbnails {
   #stage
-  /** @type {Picture[]} */
-  #queue = []
   #stop = new AbortController()
-  #isBusy = false
+  #turns = new Semaphore(1)
   /** @type {import('./vector/pictures.js').VectorPictures | null} of this view */
   #vectors = null
 
@@ -18,29 +16,20 @@ export class Thumbnails {
 
   /** @param {HTMLCanvasElement} canvas @param {string} time */
   draw (canvas, time) {
-    this.#queue.push({ canvas, time })
-    this.#drawNext()
+    const { signal } = this.#stop
+    this.#turns.run(async () => {
+      if (canvas.isConnected && !signal.aborted) await this.#drawOne(canvas, time, signal)
+    }).catch(() => {}) // this picture stays empty
   }
 
   /** Forgets the pictures that are not drawn yet: the view has changed. */
   drop () {
-    this.#queue = []
     this.#vectors = null
     this.#stop.abort()
     this.#stop = new AbortController()
   }
 
-  async #drawNext () {
-    if (this.#isBusy) return
-    this.#isBusy = true
-    for (let picture; (picture = this.#queue.shift());) {
-      if (picture.canvas.isConnected) await this.#drawOne(picture).catch(() => {}) // this picture stays empty
-    }
-    this.#isBusy = false
-  }
-
-  async #drawOne ({ canvas, time }) {
-    const { signal } = this.#stop
+  async #drawOne (canvas, time, signal) {
     const { layer } = this.#stage
     if (!layer) return
     if (layer.gl) {

@@ -1,7 +1,9 @@
 // The buttons on the map beside those of the zoom, and the coordinates under the pointer.
 import L from 'leaflet'
-import { element, write } from '../client/timeline/dom.js'
-import { icon, iconButton, soon } from './dom.js'
+import { element } from '../client/timeline/dom.js'
+import { soon } from './dom.js'
+import { html, render, useLayoutEffect, useState } from './html.js'
+import { IconButton } from './parts.js'
 import { isEmbedded } from './take/entry.js'
 import { words } from './words.js'
 
@@ -21,21 +23,24 @@ function put (map, position, node) {
  * @param {{onFind: () => void}} page
  */
 export function addTools (view, notices, { onFind }) {
-  const tool = (name, label, act, attributes) => iconButton(name, label, act, { class: 'icon tool', ...attributes })
-  const full = tool('full', words.map.full, () => toggleFull(notices))
-  document.addEventListener('fullscreenchange', () => {
-    const label = document.fullscreenElement ? words.map.leaveFull : words.map.full
-    write(full, { 'aria-label': label, title: label })
-    full.replaceChildren(icon(document.fullscreenElement ? 'unfull' : 'full'))
-  })
-  const pageTools = [
-    tool('find', words.map.find, onFind),
-    tool('locate', words.map.locate, () => locate(view, notices))
-  ]
-  put(view.map, 'topright', element('div', { class: 'tools leaflet-bar', role: 'group', 'aria-label': words.map.tools },
-    !isEmbedded && pageTools,
-    document.fullscreenEnabled && full))
+  const bar = element('div', { class: 'tools leaflet-bar', role: 'group', 'aria-label': words.map.tools })
+  const pageTools = html`
+    <${Tool} name="find" label=${words.map.find} onClick=${onFind} />
+    <${Tool} name="locate" label=${words.map.locate} onClick=${() => locate(view, notices)} />`
+  render([!isEmbedded && pageTools, document.fullscreenEnabled && html`<${FullScreen} notices=${notices} />`], bar)
+  put(view.map, 'topright', bar)
   if (!isEmbedded) showPointer(view.map)
+}
+
+const Tool = props => html`<${IconButton} kind="icon tool" ...${props} />`
+
+function FullScreen ({ notices }) {
+  const [isFull, setFull] = useState(false)
+  useLayoutEffect(() => {
+    document.addEventListener('fullscreenchange', () => setFull(Boolean(document.fullscreenElement)))
+  }, [])
+  return html`<${Tool} name=${isFull ? 'unfull' : 'full'} label=${isFull ? words.map.leaveFull : words.map.full}
+    onClick=${() => toggleFull(notices)} />`
 }
 
 async function toggleFull (notices) {

@@ -8,6 +8,7 @@
 //   words.close('Panel')                     // "Close: {what}"
 //   words.tiles(12)                          // { "one": "{count} tile", "other": "{count} tiles" }
 //   words.offline.area.of({ have, all })     // "{have} of {all}"
+import { isObject } from '../core/values.js'
 import { languageOf, localeOf, wanted, lazy } from './words/locale.js'
 
 /** The language of the page: `en`, `de`, … */
@@ -16,7 +17,6 @@ export const language = languageOf(wanted)
 /** The locale of dates and numbers. */
 export const locale = localeOf(language)
 
-const isRecord = value => typeof value === 'object' && value !== null && !Array.isArray(value)
 const PLURALS = new Set(['zero', 'one', 'two', 'few', 'many', 'other'])
 const isPlural = value => value.other !== undefined && Object.keys(value).every(key => PLURALS.has(key))
 const PLACEHOLDER = /\{\{|\}\}|\{(\w+)\}/g // {{ and }} are braces
@@ -35,7 +35,7 @@ export function wordsOf (data, ofLanguage, ofLocale = localeOf(ofLanguage)) {
   const textOf = text => {
     const names = [...text.matchAll(PLACEHOLDER)].flatMap(([, name]) => name ?? [])
     if (!names.length) return fill(text, {})
-    return value => fill(text, isRecord(value) ? value : { [names[0]]: value })
+    return value => fill(text, isObject(value) ? value : { [names[0]]: value })
   }
 
   const pluralOf = forms => value => {

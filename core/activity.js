@@ -6,6 +6,7 @@ import { recordFields } from './record-values.js'
 import { isShallow } from './rules.js'
 import { isRun, newRun } from './runs.js'
 import { settingsOf } from './settings.js'
+import { fromMilliseconds } from './times.js'
 import { isSecret } from './upstream.js'
 import { isObject, isSameJson } from './values.js'
 
@@ -57,7 +58,7 @@ export function activityOf ({ what, done, layer, edition, name, fields = {} }, {
     _id: activityId(newRun()),
     type: 'activity',
     user,
-    at: new Date(at).toISOString().slice(0, 19) + 'Z',
+    at: fromMilliseconds(at),
     via: scrub(via).slice(0, 300),
     what,
     done,
@@ -111,4 +112,4 @@ export const activityDays = store => settingsOf(store).activityDays ?? activityD
  * The time before which activity is old.
  * @param {any} store the document of the store @param {number} now milliseconds by the clock of the server
  */
-export const keptFrom = (store, now) => new Date(now - activityDays(store) * DAY).toISOString().slice(0, 19) + 'Z'
+export const keptFrom = (store, now) => fromMilliseconds(now - activityDays(store) * DAY)

@@ -1,10 +1,11 @@
 // An area of the map: a box or polygons, and the tiles that it touches. Tiles are counted and listed by columns, so
 // that a deep zoom is never held in memory. An area touches a tile if a part of it lies inside the tile; a common edge
 // is not enough. An area is in a grid, by default Web Mercator.
+import { cached } from './cache.js'
 import { TilecouchError } from './errors.js'
 import { fingerprint } from './fingerprint.js'
 import { readPolygons } from './geojson.js'
-import { MAX_LATITUDE, MAX_ZOOM, parseBbox } from './grid.js'
+import { MAX_LATITUDE, MAX_ZOOM, parseBbox, rangesIn } from './grid.js'
 import { gridOf } from './grids/index.js'
 import { columnsById, rowsById } from './order.js'
 import { Sweep, plane } from './sweep.js'
@@ -169,17 +170,10 @@ export class Area {
    * @returns {import('./sweep.js').Run[]}
    */
   column (z, x) {
-    const key = `${z}/${x}`
-    let runs = this.#runsByColumn.get(key)
-    if (!runs) {
+    return cached(this.#runsByColumn, `${z}/${x}`, () => {
       const [column] = this.#columns(z, x, x)
-      runs = column?.runs ?? []
-      if (this.#runsByColumn.size >= KEPT_COLUMNS) {
-        this.#runsByColumn.delete(/** @type {string} */ (this.#runsByColumn.keys().next().value))
-      }
-      this.#runsByColumn.set(key, runs)
-    }
-    return runs
+      return column?.runs ?? []
+    }, KEPT_COLUMNS)
   }
 
   /** @returns {Generator<{x: number, runs: import('./sweep.js').Run[]}>} ascending */
@@ -207,20 +201,15 @@ export class Area {
    */
   #sweepsOf (z) {
     const grid = this.#grid
-    const key = grid.isWebMercator ? 0 : z
-    let sweeps = this.#sweeps.get(key)
-    if (sweeps) return sweeps
-    if (grid.isWebMercator) sweeps = this.#shape ? [new Sweep(this.#shape.polygons)] : []
-    else if (z < grid.firstZoom || z > grid.lastZoom) sweeps = []
-    else {
+    return cached(this.#sweeps, grid.isWebMercator ? 0 : z, () => {
+      if (grid.isWebMercator) return this.#shape ? [new Sweep(this.#shape.polygons)] : []
+      if (z < grid.firstZoom || z > grid.lastZoom) return []
       this.#figures ??= [
         ...(this.#shape ? [grid.project(this.#shape.polygons)] : []),
         ...(grid.inDegrees ? [] : this.#boxes.map(box => grid.outline(box).map(ring => [ring])))
       ]
-      sweeps = this.#figures.map(figure => new Sweep(grid.placed(figure, z), plane))
-    }
-    this.#sweeps.set(key, sweeps)
-    return sweeps
+      return this.#figures.map(figure => new Sweep(grid.placed(figure, z), plane))
+    })
   }
 
   /**
@@ -239,12 +228,7 @@ export class Area {
     let ranges = [grid.whole(z)]
     for (const box of this.#boxes) {
       const boxRanges = grid.ranges(box, z)
-      ranges = ranges.flatMap(range => boxRanges.map(other => ({
-        x0: Math.max(range.x0, other.x0),
-        x1: Math.min(range.x1, other.x1),
-        y0: Math.max(range.y0, other.y0),
-        y1: Math.min(range.y1, other.y1)
-      }))).filter(({ x0, x1, y0, y1 }) => x0 <= x1 && y0 <= y1)
+      ranges = ranges.flatMap(range => rangesIn(boxRanges, range))
     }
     return ranges.sort((a, b) => a.x0 - b.x0)
   }

@@ -1,7 +1,7 @@
 // Checks documents of layers and editions as they are stored: readers use `faultIn` first and ignore documents with a
 // fault. The other kinds of documents are in store/records.js, work.js, activity.js and tokens.js. The rules for their
 // fields are those of validate_doc_update.js; a test compares what both refuse.
-import { TilecouchError } from './errors.js'
+import { TilecouchError, show } from './errors.js'
 import { editionId, isLayer, layerId } from './ids.js'
 import { editionRules, isShallow, isValue, layerRules } from './rules.js'
 import { isObject } from './values.js'
@@ -72,11 +72,6 @@ export function examine (doc, kinds = kindsByType) {
     if (size > most && !faults.length) faults.push(`it holds more than ${most} characters`)
   }
   return { faults, valid }
-}
-
-function show (value) {
-  const text = isShallow(value, DEPTH) ? JSON.stringify(value) ?? 'missing' : 'something deep'
-  return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }
 
 /**

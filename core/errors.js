@@ -1,5 +1,6 @@
 // The catalogue of all errors of browsers and Node; loader/errors.js adds the errors of Node alone. Callers branch on
 // `code`, never on text. `status` is the HTTP status; `advice` says what to do next. Messages show the wrong value.
+import { attempt } from './values.js'
 
 /** Codes of errors that end when the store, the network or its settings are in order again. */
 export const TEMPORARY_CODES = Object.freeze([
@@ -160,11 +161,16 @@ const roomOf = ({ needed, free = 0 }) =>
 
 const megabytes = bytes => `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`
 
-/** Formats a value for a message: quoted, cut off, and without possible passwords. */
+/**
+ * Formats a value for a message: a text in quotes, any other value as JSON; cut off, and without possible passwords.
+ * @param {unknown} value
+ */
 export function show (value) {
-  const text = typeof value === 'string' ? value : JSON.stringify(value) ?? String(value)
-  const clean = scrub(text)
-  return JSON.stringify(clean.length > 120 ? `${clean.slice(0, 117)}…` : clean)
+  const isText = typeof value === 'string'
+  const json = isText ? value : attempt(() => JSON.stringify(value) ?? String(value))
+  const clean = scrub(json ?? 'lists in lists without end') // deeper than the stack allows
+  const text = clean.length > 120 ? `${clean.slice(0, 117)}…` : clean
+  return isText ? JSON.stringify(text) : text
 }
 
 /**

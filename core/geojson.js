@@ -1,6 +1,6 @@
 // Reads areas in GeoJSON (RFC 7946) into plain polygons. Other input is refused with the place in the file and the
 // fault. Nothing is guessed: a wrong guess would seed half a continent.
-import { TilecouchError } from './errors.js'
+import { TilecouchError, show } from './errors.js'
 import { isObject } from './values.js'
 
 export const geojsonLimits = {
@@ -14,17 +14,6 @@ export const geojsonLimits = {
 /** @typedef {Ring[]} Polygon the outline, then its holes */
 
 const bad = why => new TilecouchError('BAD_AREA', { why })
-
-/** Formats a value for a message, and cuts it off. */
-function show (value) {
-  let text
-  try {
-    text = JSON.stringify(value) ?? String(value)
-  } catch {
-    return 'lists in lists without end' // deeper than the stack allows
-  }
-  return text.length > 60 ? `${text.slice(0, 57)}…` : text
-}
 
 /**
  * The polygons of a GeoJSON object. Longitudes are unwrapped: a polygon over the antimeridian continues beyond 180.

@@ -4,6 +4,12 @@ import { TilecouchError } from './errors.js'
 
 export const MAX_ZOOM = 30
 
+/** The name of this grid as a tile matrix set. */
+export const WEB_MERCATOR = 'WebMercatorQuad'
+
+/** Whether the tiles of a layer are in this grid. @param {{grid?: any}} layer its document */
+export const isInWebMercator = ({ grid = WEB_MERCATOR }) => grid === WEB_MERCATOR
+
 /** Beyond this latitude there are no tiles: the projection cuts the world to a square. */
 export const MAX_LATITUDE = 85.0511287798066
 
@@ -54,6 +60,18 @@ export function tileAt (lon, lat, z) {
 
 /** @returns {Bbox} */
 export const tileBounds = (z, x, y) => [xToLon(x, z), yToLat(y + 1, z), xToLon(x + 1, z), yToLat(y, z)]
+
+/** The parts of some ranges that lie in another one. @param {TileRange[]} ranges @param {TileRange} outer */
+export const rangesIn = (ranges, outer) => ranges.map(range => ({
+  x0: Math.max(range.x0, outer.x0),
+  x1: Math.min(range.x1, outer.x1),
+  y0: Math.max(range.y0, outer.y0),
+  y1: Math.min(range.y1, outer.y1)
+})).filter(({ x0, x1, y0, y1 }) => x0 <= x1 && y0 <= y1)
+
+/** Whether a tile lies in one of these ranges. @param {TileRange[]} ranges */
+export const isInRanges = (ranges, x, y) =>
+  ranges.some(({ x0, x1, y0, y1 }) => x0 <= x && x <= x1 && y0 <= y && y <= y1)
 
 /** Converts a row between XYZ and TMS, which counts from the south. */
 export const flipY = (z, y) => 2 ** z - 1 - y

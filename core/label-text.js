@@ -2,6 +2,7 @@
 // in vector tiles. Glyphs are served in ranges of 256 letters, numbered from 0: range 0 has the letters 0 to 255. Not
 // in core/index.js: a map without vector tiles does not need the decoder.
 import { PbfReader } from 'pbf'
+import { cached } from './cache.js'
 
 const [FEATURE, KEY, VALUE] = [2, 3, 4].map(field => field << 3 | 2) // fields of a layer of a tile, of bytes
 const LAYER = 3 << 3 | 2
@@ -107,8 +108,7 @@ export class LetterCounter {
     for (const [name, ranges] of lettersIn(bytes)) {
       const isKnown = this.#ranges.has(name) || this.#ranges.size < MOST_ATTRIBUTES
       const attribute = isKnown ? name : OTHERS
-      const attributeRanges = this.#ranges.get(attribute) ?? new Set()
-      this.#ranges.set(attribute, attributeRanges)
+      const attributeRanges = cached(this.#ranges, attribute, () => new Set())
       for (const range of ranges) {
         isNew ||= !attributeRanges.has(range)
         attributeRanges.add(range)
@@ -163,8 +163,7 @@ function readLayer (pbf, end, rangesByAttribute) {
       readTags(pbf, pbf.readVarint() + pbf.pos, (key, value) => {
         const ranges = values[value]
         if (!ranges) return
-        const attributeRanges = rangesByAttribute.get(keys[key]) ?? new Set()
-        rangesByAttribute.set(keys[key], attributeRanges)
+        const attributeRanges = cached(rangesByAttribute, keys[key], () => new Set())
         for (const range of ranges) if (range) attributeRanges.add(range)
       })
     }

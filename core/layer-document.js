@@ -2,7 +2,8 @@
 // layers does not load the rules of upstreams and retention.
 import { soundOf } from './documents.js'
 import { TilecouchError } from './errors.js'
-import { WEB_MERCATOR, gridOf } from './grids/index.js'
+import { WEB_MERCATOR } from './grid.js'
+import { gridOf } from './grids/index.js'
 import { checkGrid } from './grids/trial.js'
 import { checkLayer, layerId } from './ids.js'
 import { isLayerField } from './layers.js'

@@ -1,5 +1,6 @@
 // Reads layer documents: TileJSON 3.0 fields and the fields of the store. layer-document.js has more checks for
 // writers.
+import { isInWebMercator } from './grid.js'
 import { formatReference } from './ids.js'
 import { isValue, layerRules } from './rules.js'
 
@@ -35,15 +36,14 @@ export function tileJson (doc, { time, base = '' } = {}) {
     _id, _rev, _revisions, type, layer, upstream, retention, same, dropped, pruned, renaming, retina, ttl, tilejson,
     format = 'png', ...fields
   } = doc
-  // programs that read TileJSON take every address for one in Web Mercator
-  const isWebMercator = [undefined, 'WebMercatorQuad'].includes(fields.grid)
   return {
     tilejson: '3.0.0',
     name: layer,
     ...fields,
     ...(time && { name: nameAt(doc.name ?? layer, time), [PLAIN_NAME]: doc.name ?? layer }),
     scheme: 'xyz',
-    ...(isWebMercator && { tiles: [`${base}${formatReference(layer, time)}/{z}/{x}/{y}.${format}`] }),
+    // programs that read TileJSON take every address for one in Web Mercator
+    ...(isInWebMercator(doc) && { tiles: [`${base}${formatReference(layer, time)}/{z}/{x}/{y}.${format}`] }),
     format,
     ...(time && { time })
   }

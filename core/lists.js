@@ -31,12 +31,19 @@ export async function * batchesOf (items, { most, bytes, sizeOf = item => /** @t
  * @template {number | string} T
  * @param {ArrayLike<T>} sorted ascending @param {T} value @param {number} [count]
  */
-export function lowerBound (sorted, value, count = sorted.length) {
+export const lowerBound = (sorted, value, count) => countFirst(sorted, element => element < value, count)
+
+/**
+ * The number of elements at the start of a list for which a condition holds. It does not hold for any later element.
+ * @template T
+ * @param {ArrayLike<T>} list @param {(element: T) => boolean} holds @param {number} [count] elements to search
+ */
+export function countFirst (list, holds, count = list.length) {
   let low = 0
   let high = count
   while (low < high) {
     const middle = (low + high) >> 1
-    if (sorted[middle] < value) low = middle + 1
+    if (holds(list[middle])) low = middle + 1
     else high = middle
   }
   return low

@@ -75,6 +75,12 @@ export const ignoring = (...codes) => error => {
   return undefined
 }
 
+/** A handler for `catch` that ignores a missing document. @param {any} error @returns {undefined} */
+export function ignoreMissing (error) {
+  if ((error.details ?? error).status !== 404) throw error
+  return undefined
+}
+
 // Limits how many tasks run at once; the others wait in the order in which they came.
 
 export class Semaphore {

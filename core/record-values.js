@@ -24,5 +24,8 @@ function addRecordRules () {
   }
 }
 
+/** The numbers of a rule such as `whole 30 36500`: the least and the greatest value. @param {string} rule */
+export const limitsOf = rule => /** @type {[number, number]} */ (rule.split(' ').slice(1).map(Number))
+
 /** Whether a value follows a rule: see rules.js. @param {any} value @param {string} rule */
 export const isRecordValue = (value, rule) => isValue(value, rule)

@@ -4,9 +4,10 @@
 import { TilecouchError } from './errors.js'
 import { lowerBound } from './lists.js'
 import { addSeconds, parsePeriod, toSeconds } from './times.js'
+import { isObject, isWhole } from './values.js'
 
 const DAY = 86400 // seconds
-const MOST = 1e6 // moments a rule may ask for
+export const MOST_MOMENTS = 1e6 // that a rule may ask for
 const LONGEST = 1000 * 365 * DAY // seconds `within` may reach back
 
 /**
@@ -35,15 +36,14 @@ const PERIODS = {
   yearly: time => time.slice(0, 4)
 }
 
-const isCount = most => value => Number.isInteger(value) && value >= 0 && value <= most
 const isTimes = value => Array.isArray(value) && value.every(time => parsePeriod(time))
 
 /** Field -> what its value must be. */
 const FIELDS = {
   ...Object.fromEntries(Object.keys(PERIODS).map(rule => [rule, {
-    is: isCount(MOST), must: `a whole number up to ${MOST}`
+    is: isWhole(0, MOST_MOMENTS), must: `a whole number up to ${MOST_MOMENTS}`
   }])),
-  within: { is: isCount(LONGEST), must: 'whole seconds, at most 1000 years' },
+  within: { is: isWhole(0, LONGEST), must: 'whole seconds, at most 1000 years' },
   editions: { is: value => value === true || isTimes(value), must: 'true (all) or a list of times' }
 }
 
@@ -54,7 +54,7 @@ const FIELDS = {
  */
 export function checkRetention (policy) {
   const bad = (why, details) => new TilecouchError('BAD_RETENTION', { ...details, why })
-  if (typeof policy !== 'object' || policy === null || Array.isArray(policy)) throw bad('it is no object')
+  if (!isObject(policy)) throw bad('it is no object')
   const statedFields = Object.entries(policy).filter(([, value]) => value !== undefined && value !== null)
   for (const [field, value] of statedFields) {
     if (!Object.hasOwn(FIELDS, field)) throw bad('is no rule', { field, value })

@@ -1,7 +1,7 @@
 // Makes and reads the names of runs. A name begins with the moment at which the run started, so that names sort by
 // time. Two runs of one moment have different names: 20240301T101500123-4f9k.
 import { isValue } from './rules.js'
-import { now } from './times.js'
+import { fromMilliseconds, now } from './times.js'
 
 const stampOf = iso => iso.replace(/[-:.Z]/g, '')
 
@@ -30,7 +30,7 @@ function dateOf (run) {
 export const runAt = time => typeof time === 'string' ? stampOf(time) : ''
 
 /** The time at which a run started, in the form of documents. */
-export const beganAt = run => run ? dateOf(run).toISOString().slice(0, 19) + 'Z' : now()
+export const beganAt = run => run ? fromMilliseconds(dateOf(run)) : now()
 
 /** @param {any} value @returns {boolean} */
 export const isRun = value => isValue(value, 'run')

@@ -12,17 +12,17 @@ const UNITS = { s: 1, m: 60, h: 3600, d: 86400, w: 604800, y: 31536000 }
 /** Sorts after every time with the given beginning, in CouchDB's collation as in JavaScript's. */
 export const AFTER = '\ufff0'
 
-const format = date => date.toISOString().slice(0, 19) + 'Z'
+/** A time in the form that documents use. @param {number | Date} milliseconds since 1970 */
+export const fromMilliseconds = milliseconds => new Date(milliseconds).toISOString().slice(0, 19) + 'Z'
 
-/** Now, in the form every document uses. */
-export const now = () => format(new Date())
+export const now = () => fromMilliseconds(Date.now())
 
 /** Whether a text is a time as documents hold it: complete, normal and on the calendar. @param {unknown} text */
 export function isExactTime (text) {
   if (typeof text !== 'string' || !EXACT.test(text)) return false
   if (text === lastExact) return true
   const date = new Date(text)
-  if (isNaN(date.getTime()) || format(date) !== text) return false
+  if (isNaN(date.getTime()) || fromMilliseconds(date) !== text) return false
   lastExact = text
   return true
 }
@@ -43,7 +43,8 @@ export function parsePeriod (input) {
   const [, year, month, day, hour, minute, second, zone] = match
   const start = new Date(`${year}-${month ?? '01'}-${day ?? '01'}T${hour ?? '00'}:${minute ?? '00'}:${second ?? '00'}Z`)
   // Date turns 30 February into March: the result must be the written date
-  const isOnCalendar = !isNaN(start.getTime()) && format(start).startsWith([year, month, day].filter(Boolean).join('-'))
+  const date = [year, month, day].filter(Boolean).join('-')
+  const isOnCalendar = !isNaN(start.getTime()) && fromMilliseconds(start).startsWith(date)
   if (!isOnCalendar) throw new TilecouchError('BAD_TIME', { value: input })
   const end = new Date(start)
   if (!month) end.setUTCFullYear(end.getUTCFullYear() + 1)
@@ -65,7 +66,7 @@ function secondsOf (hour, minute, second) {
 }
 
 function inRange (milliseconds, input) {
-  const text = format(new Date(milliseconds))
+  const text = fromMilliseconds(milliseconds)
   if (!isExactTime(text)) throw new TilecouchError('BAD_TIME', { value: input })
   return text
 }
@@ -92,7 +93,7 @@ export const endOf = input => parsePeriod(input).end
 /** Seconds since 1970, for reduce functions, which need numbers. */
 export const toSeconds = time => Date.parse(time) / 1000
 
-export const fromSeconds = seconds => format(new Date(seconds * 1000))
+export const fromSeconds = seconds => fromMilliseconds(seconds * 1000)
 
 const CLOCKS = 86400 // seconds that the clock or the zone of a writer may be ahead of ours
 

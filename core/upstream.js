@@ -3,7 +3,7 @@
 import { TilecouchError } from './errors.js'
 import { MAX_ZOOM, parseBbox } from './grid.js'
 import { gridOf } from './grids/index.js'
-import { isObject, isWhole } from './values.js'
+import { attempt, isObject, isWhole } from './values.js'
 
 /** Every field with its default and its meaning. */
 export const upstreamDefaults = {
@@ -103,7 +103,7 @@ const rules = {
   headers: { test: isObject, why: 'must be an object of texts' },
   minzoom: whole(0, MAX_ZOOM),
   maxzoom: whole(0, MAX_ZOOM),
-  bounds: { test: isBbox, why: 'must be west, south, east, north in degrees' },
+  bounds: { test: value => isBbox(value), why: 'must be west, south, east, north in degrees' },
   layers: { test: value => isText(value) && value !== '', why: 'must be a text that names the layers' },
   styles: text,
   matrixSet: text,
@@ -147,13 +147,7 @@ function isMatrix (value) {
   return isObject(value) && Object.entries(value).every(([z, id]) => /^([12]?\d|30)$/.test(z) && isText(id))
 }
 
-function isBbox (value) {
-  try {
-    return Array.isArray(value) && Boolean(parseBbox(value))
-  } catch {
-    return false
-  }
-}
+const isBbox = value => Array.isArray(value) && attempt(() => parseBbox(value)) !== undefined
 
 /** @param {string} field @param {string} why @param {unknown} [value] @returns {never} */
 function refuse (field, why, value) {

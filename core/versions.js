@@ -1,6 +1,7 @@
 // Decides what a store does with a new version of a tile: the rules of the timeline, without a database.
 //
 // Contents are compared by digest; `null` stands for "no tile here" (gone). A version is { time, digest }.
+import { countFirst } from './lists.js'
 
 /** @typedef {{time: string, digest: string | null}} Version */
 
@@ -39,16 +40,7 @@ export function decide (version, head, before) {
  * @param {string} time
  * @returns {T | undefined}
  */
-export function asOf (versions, time) {
-  let low = 0
-  let high = versions.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (versions[middle].time <= time) low = middle + 1
-    else high = middle
-  }
-  return versions[low - 1]
-}
+export const asOf = (versions, time) => versions[countFirst(versions, version => version.time <= time) - 1]
 
 /**
  * Sorts versions by time, with each time once. A load that is killed between its two steps leaves the head's content in

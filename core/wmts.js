@@ -1,7 +1,8 @@
 // The names of the grid and the format of a layer in the WMTS of the gateway. Its capabilities and files for other
 // programs use them.
 import { formatOfLayer } from './formats.js'
-import { WEB_MERCATOR, gridOf } from './grids/index.js'
+import { WEB_MERCATOR } from './grid.js'
+import { gridOf } from './grids/index.js'
 
 const WELL_KNOWN = 'GoogleMapsCompatible' // the name of Web Mercator in WMTS 1.0.0
 

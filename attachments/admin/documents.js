@@ -1,6 +1,7 @@
 // Holds the small documents of the store for the control room: layers, editions, work, activity. Reads them once, then
 // follows the change feed.
 import { STORE_ID } from '../../core/ids.js'
+import { pause } from '../../core/promises.js'
 import { soon } from '../dom.js'
 
 const KINDS = ['layer', 'edition', 'work', 'activity', 'token', 'style']
@@ -80,7 +81,7 @@ export class Documents {
         if (signal.aborted) return
         this.isLive = false
         onState(error)
-        await new Promise(resolve => { setTimeout(resolve, PAUSE) })
+        await pause(PAUSE, signal)
       }
     }
   }

@@ -1,6 +1,7 @@
 // The control room: a page that administers a store. Its only backend is CouchDB: CouchDB decides what a user may read,
 // and the validation function of the store checks every write.
 import { userOf } from '../../core/access.js'
+import { decodedText } from '../../core/values.js'
 import { html, render, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from '../html.js'
 import { showStore } from '../operator.js'
 import { Access } from './access/index.js'
@@ -47,14 +48,8 @@ async function readUser () {
 
 /** The name of a page and the place in it: `layers/osm`. A part that cannot be decoded stays encoded. */
 function placeIn (hash) {
-  const decoded = hash.slice(1).split('/').map(part => {
-    try {
-      return decodeURIComponent(part)
-    } catch {
-      return part
-    }
-  })
-  return { name: decoded[0], place: decoded.slice(1).join('/') }
+  const [name, ...place] = hash.slice(1).split('/').map(decodedText)
+  return { name, place: place.join('/') }
 }
 
 function usePlace () {

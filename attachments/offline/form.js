@@ -1,6 +1,6 @@
 // The form for a new area. Its shape is drawn on the map (sketch.js); the form has the other fields and an estimate.
 import { parseBbox } from '../../core/index.js'
-import { html, useEffect, useEvents, useLayoutEffect, useRef, useState } from '../html.js'
+import { html, useEffect, useEvents, useLayoutEffect, useRef, useState, useSubmit } from '../html.js'
 import { Button, Choices, Fold, Hint, Select } from '../parts.js'
 import { offlineWords as texts, words } from '../words.js'
 import { Estimate, useEstimate } from './estimate.js'
@@ -33,11 +33,11 @@ export function AreaForm ({ offline, map, layers, shown, boxInSight, rate, onDon
     past: 'none',
     since: new Date(Date.now() - YEAR).toISOString().slice(0, 10)
   }))
-  const [isBusy, setBusy] = useState(false)
   const { name, isNamed, layer, minzoom, maxzoom, first, last, past, since } = fields
   const [{ line, isWaiting }, show] =
     useEstimate(offline, sketch, specOf, [layer, first, last, past, since], rate)
-  const isPossible = line.isPossible && !isWaiting && !isBusy
+  const { submit, busy } = useSubmit(add)
+  const isPossible = line.isPossible && !isWaiting && !busy
   const change = values => setFields(before => ({ ...before, ...values }))
 
   /** The values that follow from a layer: its zooms, and a name that no area has. */
@@ -63,21 +63,18 @@ export function AreaForm ({ offline, map, layers, shown, boxInSight, rate, onDon
     return geometry && { layer, ...geometry, zooms: { min: first, max: last }, history }
   }
 
-  async function submit (event) {
-    event.preventDefault()
+  async function add () {
     const spec = specOf()
     if (!spec || !isPossible) return
     if (!name.trim()) {
       show({ tone: 'warn', text: formTexts.giveName, isPossible: true })
       return form.current.elements.name.focus()
     }
-    setBusy(true)
     offline.persist().catch(() => false) // browsers decide after a click; the card shows the answer
     try {
       onDone(await offline.areas.add({ name: name.trim(), ...spec }))
     } catch (error) {
       show({ tone: 'warn', text: problem(error), isPossible: true })
-      setBusy(false)
     }
   }
 

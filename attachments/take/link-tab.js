@@ -1,6 +1,7 @@
 // The tab with the link to the shown map: to copy, to share, as a QR code, in a frame of another page, and for QGIS.
 import { generate } from 'lean-qr'
 import { qgisLayers } from '../../core/qgis.js'
+import { attempt } from '../../core/values.js'
 import { useCopy } from '../copy.js'
 import { download } from '../dom.js'
 import { html, useAnswer, useMemo, useState } from '../html.js'
@@ -79,12 +80,8 @@ function QrCode ({ text }) {
 
 /** @returns {{size: number, path: string} | null} null: the text is too long for one code */
 function encode (text) {
-  let code
-  try {
-    code = generate(text)
-  } catch {
-    return null
-  }
+  const code = attempt(() => generate(text))
+  if (!code) return null
   let path = ''
   for (let y = 0; y < code.size; y++) {
     for (let x = 0; x < code.size; x++) if (code.get(x, y)) path += `M${x} ${y}h1v1h-1z`

@@ -9,6 +9,13 @@ const MOST = 20000 // maximum features to compare: more are not distinguishable 
 /** @typedef {{features: any[], counts: Map<string, Record<'added' | 'removed' | 'changed', number>>}} Differing
  *   counts: by source layer */
 
+/** Gives layers of a map other colours. @param {any} gl @param {{id: string, paint?: object}[]} layers */
+export function repaint (gl, layers) {
+  for (const { id, paint = {} } of layers.filter(layer => gl.getLayer(layer.id))) {
+    for (const [property, value] of Object.entries(paint)) gl.setPaintProperty(id, property, value)
+  }
+}
+
 export class Differences {
   #layer
 
@@ -49,11 +56,7 @@ export class Differences {
   }
 
   restyle () {
-    const { gl } = this.#layer
-    for (const { id, paint } of this.#layers()) {
-      if (!gl.getLayer(id)) continue
-      for (const [property, value] of Object.entries(paint)) gl.setPaintProperty(id, property, value)
-    }
+    if (this.#layer.gl) repaint(this.#layer.gl, this.#layers())
   }
 
   async #read (version) {

@@ -2,6 +2,7 @@
 // layer.
 import L from 'leaflet'
 import { HistoryEngine } from '../../client/engine/history-engine.js'
+import { tileWithVersions } from '../../client/engine/layer-methods.js'
 import { leafletOptions } from '../../client/leaflet/layer-options.js'
 import { attributionHtml } from '../../client/source/attribution.js'
 import { HistoryLayer } from '../../client/maplibre/index.js'
@@ -9,7 +10,7 @@ import { delegate } from '../../client/timeline/delegate.js'
 import { tileAt } from '../../core/index.js'
 import { defaultStyle } from '../../core/style.js'
 import { ask } from '../requests.js'
-import { Differences } from './differences.js'
+import { Differences, repaint } from './differences.js'
 import { GlLayer } from './gl-layer.js'
 import { Pointer, nameOf } from './pointer.js'
 
@@ -105,9 +106,7 @@ export class VectorLayer extends GlLayer {
     const { lat, lng } = this._map.wrapLatLng(L.latLng(place))
     const { minzoom = 0, maxzoom = 18 } = this.#doc
     const z = Math.min(Math.max(Math.floor(this.gl.getZoom()), minzoom), maxzoom)
-    const tile = tileAt(lng, lat, z)
-    const { x, y } = tile
-    return { ...tile, versions: this.history.versionsAt(z, x, y), shown: this.history.shownAt(z, x, y) }
+    return tileWithVersions(this.history, tileAt(lng, lat, z))
   }
 
   /**
@@ -178,10 +177,7 @@ export class VectorLayer extends GlLayer {
   /** Reads the style for the dark or light scheme of the page. */
   async #restyle () {
     Object.assign(this.#style, await readStyle(this.#doc)) // layers that are opened later share it
-    for (const { id, paint = {} } of this.gl ? this.#style.layers : []) {
-      if (!this.gl.getLayer(id)) continue
-      for (const [property, value] of Object.entries(paint)) this.gl.setPaintProperty(id, property, value)
-    }
+    if (this.gl) repaint(this.gl, this.#style.layers)
     this.#differences.restyle()
   }
 }

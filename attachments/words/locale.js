@@ -1,4 +1,5 @@
 // The language of the user, the locale of dates and numbers, and objects of Intl that are made at their first use.
+import { attempt } from '../../core/values.js'
 
 // a page with only one language names it: <html data-language="en">
 const requested = globalThis.document?.documentElement.dataset.language ??
@@ -28,13 +29,8 @@ export const languageOf = tags => tags.map(languageIn).find(tag => languages.inc
 export const localeOf = (language, tags = formats) =>
   tags.find(tag => languageIn(tag) === language && isTag(tag)) ?? language
 
-function isTag (tag) {
-  try {
-    return Intl.getCanonicalLocales(tag).length > 0
-  } catch { // an invalid tag in the address
-    return false
-  }
-}
+/** An invalid tag may be in the address. */
+const isTag = tag => attempt(() => Intl.getCanonicalLocales(tag).length > 0) ?? false
 
 /**
  * Makes a value at its first use. Each object of Intl takes milliseconds, and a page needs few of them at first.

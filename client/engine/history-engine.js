@@ -10,7 +10,8 @@ import { ancestors, isInColumns, resolve } from './resolve.js'
 import { Scene } from './scene.js'
 import { StoreLink } from './store-link.js'
 import { VersionIndex } from './version-index.js'
-import { afterFree } from '../source/wait.js'
+import { ignoring } from '../../core/promises.js'
+import { afterFree, withSignals } from '../source/wait.js'
 
 const FEED_TIME = 200 // milliseconds that the first read of the index waits for the change feed to begin
 
@@ -228,8 +229,7 @@ export class HistoryEngine extends Emitter {
     if (JSON.stringify(columns) !== JSON.stringify(this.#columns)) this.#columns = columns
     onView?.()
     this.#requestIndex()
-    this.#scene.update()
-    this.#reportChanges()
+    this.#onKnown()
   }
 
   /** Adds a tile that the map shows. @param {Item} tile */
@@ -336,7 +336,8 @@ export class HistoryEngine extends Emitter {
    */
   async preload (times, signal) {
     if (!this.isOnMap) return
-    await this.#preloader.load(times, AbortSignal.any([this.#link.stop.signal, ...(signal ? [signal] : [])]))
+    const signals = [this.#link.stop.signal, signal]
+    await withSignals(signals, stop => this.#preloader.load(times, stop)).catch(ignoring('ABORTED'))
   }
 
   /** Requests failed tiles again. */
@@ -358,9 +359,8 @@ export class HistoryEngine extends Emitter {
 
   #requestIndex () {
     if (this.#endFeedWait !== undefined) return
-    this.#loader.want(
-      this.#lacksTiles ? [...this.#columns, ...ancestors(this.#columns, this.ancestry())] : this.#columns
-    )
+    const parents = this.#lacksTiles ? ancestors(this.#columns, this.ancestry()) : []
+    this.#loader.want([...this.#columns, ...parents])
   }
 
   #stopFeedWait () {

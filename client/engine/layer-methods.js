@@ -8,20 +8,32 @@ export const LAYER_EVENTS = 'timechange timeload changes extent layerload storee
 export const METHODS = 'getTime setTime changes extent isShown changedTiles changesByTile preload retry refresh'
 
 /**
- * Methods of `history`, the engine of a layer, become methods of the layer. A method that returns the engine returns
- * the layer. Bundlers leave out a layer that a page does not import if the call is marked as pure.
+ * Methods of the object in a field become methods of its holder. A method that returns that object returns the holder.
+ * @param {any} holder a prototype @param {string} field @param {string[]} names
+ */
+export function forward (holder, field, names) {
+  for (const name of names) {
+    holder[name] = function (...args) {
+      const result = this[field][name](...args)
+      return result === this[field] ? this : result
+    }
+  }
+}
+
+/**
+ * Methods of `history`, the engine of a layer, become methods of the layer. Bundlers leave out a layer that a page does
+ * not import if the call is marked as pure.
  * @param {any} Layer a class @param {string} [methods] names
  * @returns {any} the class
  */
 export function withHistoryMethods (Layer, methods = METHODS) {
-  for (const name of methods.split(' ')) {
-    Layer.prototype[name] = function (...args) {
-      const result = this.history[name](...args)
-      return result === this.history ? this : result
-    }
-  }
+  forward(Layer.prototype, 'history', methods.split(' '))
   return Layer
 }
+
+/** A tile with its versions, and the one that it shows. @param {any} history @param {any} tile {z, x, y} */
+export const tileWithVersions = (history, { z, x, y }) =>
+  ({ z, x, y, versions: history.versionsAt(z, x, y), shown: history.shownAt(z, x, y) })
 
 /**
  * Decodes the image of a tile. Of an enlarged ancestor, it keeps only the part that is shown.

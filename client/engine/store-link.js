@@ -1,11 +1,10 @@
 // Connects a layer with its store: reads its document, follows its changes and its tiles on the device, and reports
 // whether the store answers. It knows no map library.
-import { checkLayer } from '../../core/index.js'
+import { checkLayer, isInWebMercator } from '../../core/index.js'
 import { CouchSource } from '../source/couch-source.js'
 import { StoreHealth, followLayer } from '../source/follow.js'
 import { retry } from '../source/wait.js'
 
-const WEB_MERCATOR = 'WebMercatorQuad'
 const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, which are handled together
 
 /**
@@ -121,6 +120,7 @@ export class StoreLink {
 
   end () {
     this.stop.abort()
+    this.#reading.abort()
   }
 
   /** Listeners for a part that asks the store. @param {string} part */
@@ -152,8 +152,8 @@ export class StoreLink {
   async readLayer () {
     this.#reading.abort()
     this.#reading = new AbortController()
-    const bothSignals = AbortSignal.any([this.stop.signal, this.#reading.signal])
-    const doc = await this.ask('layer', signal => this.source.layer(this.#options.layer, signal), bothSignals)
+    const ask = signal => this.source.layer(this.#options.layer, signal)
+    const doc = await this.ask('layer', ask, this.#reading.signal)
     if (doc) this.#setDocument(doc)
   }
 
@@ -176,7 +176,7 @@ export class StoreLink {
   }
 
   async #setDocument (doc) {
-    const grid = doc?.grid === undefined || doc.grid === WEB_MERCATOR ? undefined : await this.#loadGrid(doc)
+    const grid = !doc || isInWebMercator(doc) ? undefined : await this.#loadGrid(doc)
     if (grid === null) return
     const before = this.doc
     this.doc = doc

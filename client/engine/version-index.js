@@ -1,5 +1,6 @@
 // The known versions of a layer's tiles, filled column by column from the view versions/by_tile. It answers for every
 // time without a request. It knows nothing of maps, pages or servers.
+import { cached } from '../../core/cache.js'
 import { asOf, timeline } from '../../core/index.js'
 
 export const BLOCK = 4 // rows that are requested together: views that overlap request few rows twice
@@ -53,9 +54,8 @@ export class VersionIndex {
    * @param {Column} column @param {Version[]} versions ascending by row
    */
   add ({ z, x, y0, y1 }, versions) {
-    const name = key(z, x)
-    const entry = this.#columns.get(name) ?? { blocks: new Map(), tiles: new Map(), versions: 0, used: 0 }
-    this.#columns.set(name, entry)
+    const makeEntry = () => ({ blocks: new Map(), tiles: new Map(), versions: 0, used: 0 })
+    const entry = cached(this.#columns, key(z, x), makeEntry)
     entry.used = ++this.#clock
     for (let block = Math.floor(y0 / BLOCK); block <= Math.floor(y1 / BLOCK); block++) entry.blocks.set(block, true)
     /** @type {Map<number, Version[]>} */

@@ -9,8 +9,6 @@ import { SideMap } from './side-map.js'
 
 const MOVES = 'move zoom resize viewreset moveend'
 
-export const compareControlDefaults = compareDefaults
-
 /**
  * @typedef {import('../timeline/compare-handle.js').CompareEvents} CompareControlEvents
  * @typedef {import('../timeline/compare-handle.js').CompareOptions & L.ControlOptions} CompareControlOptions
@@ -21,7 +19,7 @@ export const compareControlDefaults = compareDefaults
  * @type {import('./leaflet.js').Base<L.Control & CompareHandle, typeof compareDefaults & L.ControlOptions,
  *   CompareControlEvents, typeof L.Control>}
  */
-const Base = /** @type {any} */ (L.Control.extend({ includes: L.Evented.prototype, options: compareControlDefaults }))
+const Base = /** @type {any} */ (L.Control.extend({ includes: L.Evented.prototype, options: compareDefaults }))
 
 /** Compares two sides: with a swipe handle, by fading, or on two maps. */
 export class CompareControl extends Base {
@@ -130,22 +128,20 @@ export class CompareControl extends Base {
   _update () {
     const { x, y } = this._map.getSize()
     this._handle.setSize(x, y)
-    const corners = [this._map.containerPointToLayerPoint([0, 0]), this._map.containerPointToLayerPoint([x, y])]
-    if (!this._side) for (const layer of this._handle.layers) this._show(layer, corners)
+    if (!this._side) for (const layer of this._handle.layers) this._show(layer)
   }
 
-  _show (layer, corners) {
-    if (this.getMode() !== 'fade') return this._clip(layer, corners)
+  _show (layer) {
+    if (this.getMode() !== 'fade') return this._clip(layer)
     const isFaded = this._handle.right.includes(layer) && layer._map === this._map
     if (isFaded) this._handle.fade(layer, layer.options.opacity ?? 1)
   }
 
-  _clip (layer, corners) {
+  _clip (layer) {
     const container = layer._map === this._map ? layer.getContainer?.() : null
     if (!container) return
     const { x, y } = this._map.getSize()
-    const [topLeft, bottomRight] = corners ??
-      [this._map.containerPointToLayerPoint([0, 0]), this._map.containerPointToLayerPoint([x, y])]
+    const [topLeft, bottomRight] = [[0, 0], [x, y]].map(corner => this._map.containerPointToLayerPoint(corner))
     const middle = Math.round(topLeft.x + this.getSplit() * x)
     const [left, right] = this._handle.left.includes(layer) ? [topLeft.x, middle] : [middle, bottomRight.x]
     const [top, bottom] = [topLeft.y, bottomRight.y]

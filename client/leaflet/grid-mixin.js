@@ -1,7 +1,7 @@
 // A mixin of L.GridLayer that the couch layer and the history layer share: it turns the layer's document into options
 // of Leaflet.
 import L from './version.js'
-import { MAX_ZOOM, TilecouchError, tileRanges } from '../../core/index.js'
+import { MAX_ZOOM, TilecouchError, WEB_MERCATOR, isInRanges, tileRanges } from '../../core/index.js'
 import { gridKey } from '../engine/store-link.js'
 import { leafletOptions } from './layer-options.js'
 
@@ -24,7 +24,6 @@ import { leafletOptions } from './layer-options.js'
  *   itself
  */
 
-
 const prototype = /** @type {any} */ (L.GridLayer.prototype)
 
 export const gridMixin = /** @type {ThisType<any>} */ ({
@@ -41,8 +40,7 @@ export const gridMixin = /** @type {ThisType<any>} */ ({
   _isValidTile (coords) {
     if (!this._grid) return prototype._isValidTile.call(this, coords)
     const { x, y } = this._wrapCoords(coords)
-    return this._rangesAt(coords.z + this.options.zoomOffset)
-      .some(({ x0, x1, y0, y1 }) => x0 <= x && x <= x1 && y0 <= y && y <= y1)
+    return isInRanges(this._rangesAt(coords.z + this.options.zoomOffset), x, y)
   },
 
   /** The parts of a zoom that have tiles; undefined for all of Web Mercator. */
@@ -97,7 +95,7 @@ const boxOf = bounds => [bounds.getWest(), bounds.getSouth(), bounds.getEast(), 
  */
 export function zoomShift ({ options: { crs: mapCrs } }, doc, grid) {
   const { layer, tileSize = 256, minzoom = grid?.firstZoom ?? 0, maxzoom = grid?.lastZoom } = doc
-  const { id, crs } = grid ?? { id: 'WebMercatorQuad', crs: 'EPSG:3857' }
+  const { id, crs } = grid ?? { id: WEB_MERCATOR, crs: 'EPSG:3857' }
   const fail = why => { throw new TilecouchError('MAP_GRID', { layer, grid: id, crs, why }) }
   if (!grid) {
     if (mapCrs.code && !['EPSG:3857', 'EPSG:900913'].includes(mapCrs.code)) fail(`is in ${mapCrs.code}`)

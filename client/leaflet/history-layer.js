@@ -2,7 +2,7 @@
 import L from './version.js'
 import { tileAt } from '../../core/index.js'
 import { engineDefaults } from '../engine/history-engine.js'
-import { withHistoryMethods } from '../engine/layer-methods.js'
+import { tileWithVersions, withHistoryMethods } from '../engine/layer-methods.js'
 import { engineTiles, startEngine } from './engine-tiles.js'
 import { gridMixin } from './grid-mixin.js'
 
@@ -78,8 +78,7 @@ export class HistoryLayer extends Base {
     if (!this._map || this._tileZoom === undefined) return null
     const { lat, lng } = this._map.wrapLatLng(L.latLng(place))
     const tile = this._grid?.tileAt(lng, lat, this._zoom()) ?? tileAt(lng, lat, this._zoom())
-    const { z, x, y } = tile
-    return { ...tile, versions: this.history.versionsAt(z, x, y), shown: this.history.shownAt(z, x, y) }
+    return tileWithVersions(this.history, tile)
   }
 }
 

@@ -2,7 +2,8 @@
 // as it asks its own sources, and each answers with the picture that the time engine chose. A step of the clock changes
 // all tiles between two frames: images are decoded and vector tiles are parsed before.
 import { RasterTileSource, VectorTileSource, addProtocol, addSourceType, getVersion } from 'maplibre-gl'
-import { TilecouchError, tileRanges } from '../../core/index.js'
+import { TilecouchError, isInRanges, tileRanges } from '../../core/index.js'
+import { Semaphore } from '../../core/promises.js'
 import { decodeBitmap } from '../engine/layer-methods.js'
 import { columnsOf } from '../engine/resolve.js'
 import { attributionHtml } from '../source/attribution.js'
@@ -183,7 +184,7 @@ const withHistory = Base => class extends Base {
   _isWithin ({ z, x, y }) {
     if (!this._bounds) return true
     if (!this._ranges.has(z)) this._ranges.set(z, tileRanges(this._bounds, z))
-    return this._ranges.get(z).some(({ x0, x1, y0, y1 }) => x0 <= x && x <= x1 && y0 <= y && y <= y1)
+    return isInRanges(this._ranges.get(z), x, y)
   }
 }
 
@@ -253,11 +254,8 @@ class VectorSource extends withHistory(VectorTileSource) {
   /** @param {Blob} blob @param {unknown} _ @param {Entry} entry @param {string} [target] */
   async decode (blob, _, entry, target = entry.target) {
     const bytes = await inflate(blob)
-    // one after the other: a worker knows a tile by its number
-    const turn = entry.turn ?? Promise.resolve()
-    const parsed = turn.then(() => entry.target === target ? this._parse(entry, bytes) : null)
-    entry.turn = parsed.catch(() => {})
-    const image = await parsed
+    entry.turns ??= new Semaphore(1) // a worker knows a tile by its number
+    const image = await entry.turns.run(async () => entry.target === target ? this._parse(entry, bytes) : null)
     return image ? { ...image, blob } : new Promise(() => {}) // never resolves: the tile has another target now
   }
 

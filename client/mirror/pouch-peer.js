@@ -1,6 +1,7 @@
 // A PouchDB as a peer of a replication, in IndexedDB in a browser or LevelDB in Node.
 import { TilecouchError } from '../../core/index.js'
 import { generation, hasItsBytes } from '../../core/mirror/index.js'
+import { ignoreMissing } from '../../core/promises.js'
 import { rewrite } from '../../core/rewrite.js'
 import { toBase64, unpack } from './base64.js'
 import { digestOf } from './digest.js'
@@ -168,12 +169,7 @@ export class PouchPeer {
 
   /** @type {Peer['read']} */
   async read (id, signal) {
-    try {
-      return await this.#ask(() => this.db.get(id), signal)
-    } catch (error) {
-      if (error.details?.status === 404) return undefined
-      throw error
-    }
+    return this.#ask(() => this.db.get(id), signal).catch(ignoreMissing)
   }
 
   /** @type {Peer['updateLocal']} */

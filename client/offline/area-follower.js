@@ -1,6 +1,7 @@
 // Keeps live areas up to date. One tab runs one long poll for all live areas, because a browser opens only six
 // connections to a server. The OfflineStore uses it.
 import { LAYER_KINDS } from '../../core/ids.js'
+import { attempt } from '../../core/values.js'
 import { isPassing } from '../source/failure.js'
 import { pollChanges } from '../source/follow.js'
 import { backoff, wait } from '../source/wait.js'
@@ -122,10 +123,4 @@ export class AreaFollower {
 }
 
 /** Whether a document may belong to an area. True for other grids without proj4js: the refresh reports that error. */
-function mayHold (area, id) {
-  try {
-    return area.selection.has(id)
-  } catch {
-    return true
-  }
-}
+const mayHold = (area, id) => attempt(() => area.selection.has(id)) ?? true

@@ -1,5 +1,6 @@
 // The registry of the areas on a device: one document per area, in a separate PouchDB. Several tabs write to it, and
 // pages may be killed at any moment.
+import { ignoreMissing } from '../../core/promises.js'
 import { rewrite } from '../../core/rewrite.js'
 import { PouchPeer } from '../mirror/pouch-peer.js'
 import { selectionOf } from './area-spec.js'
@@ -50,12 +51,7 @@ export class AreaRegistry {
 
   /** @returns {Promise<AreaDocument | undefined>} */
   async get (id) {
-    try {
-      return await this.#ask(() => this.db.get(PREFIX + id))
-    } catch (error) {
-      if (error.details?.status === 404) return undefined
-      throw error
-    }
+    return this.#ask(() => this.db.get(PREFIX + id)).catch(ignoreMissing)
   }
 
   /** @param {Omit<AreaDocument, '_id' | 'type'> & {id: string}} area @returns {Promise<AreaDocument>} */

@@ -1,11 +1,11 @@
 // One area that a device keeps: its definition, its state, and its commands.
 import { TilecouchError } from '../../core/index.js'
 import { generation } from '../../core/mirror/index.js'
+import { Semaphore } from '../../core/promises.js'
 import { AreaTransfer, TransferRun } from './area-transfer.js'
 import { readName, selectionOf } from './area-spec.js'
+import { STOP_TIMEOUT } from './tabs.js'
 import { withinTime } from '../source/wait.js'
-
-const STOP_TIMEOUT = 10000 // milliseconds for another tab to stop
 
 /**
  * @typedef {'new' | 'waiting' | 'downloading' | 'paused' | 'incomplete' | 'complete' | 'removing'} AreaState waiting:
@@ -34,7 +34,7 @@ export class Area {
   #db
   #run = /** @type {TransferRun | undefined} */ (undefined)
   #remoteProgress = /** @type {Record<string, any> | undefined} */ (undefined) // progress that another tab reports
-  #changing = /** @type {Promise<any>} */ (Promise.resolve())
+  #changes = new Semaphore(1) // one at a time, in the order of the calls
   #removing = /** @type {Promise<void> | undefined} */ (undefined)
   #isRemoved = false
   /** @type {import('../../core/mirror/index.js').Selection | undefined} */
@@ -244,8 +244,7 @@ export class Area {
    * @param {(doc: import('./area-registry.js').AreaDocument) => any} change returns undefined to leave it unchanged
    */
   async update (change) {
-    // one change at a time, in the order of the calls
-    const turn = this.#changing.then(async () => {
+    await this.#changes.run(async () => {
       const revBefore = this.#doc._rev
       const doc = await this.#store.registry.change(this.id, change)
       if (!doc) return
@@ -253,8 +252,6 @@ export class Area {
       this.#store.changed()
       if (doc._rev !== revBefore) this.#store.broadcast({ kind: 'areas' })
     })
-    this.#changing = turn.catch(() => {})
-    return turn
   }
 
   /**

@@ -1,13 +1,13 @@
 // The list of areas on a device. All tabs have the same list.
 import { TilecouchError, checkLayer, scrub } from '../../core/index.js'
 import { gridOf } from '../../core/grids/index.js'
+import { Semaphore } from '../../core/promises.js'
 import { withinTime } from '../source/wait.js'
 import { AreaRegistry } from './area-registry.js'
 import { readName, readSpec, selectionOf } from './area-spec.js'
 import { Area } from './area.js'
 import { NO_COUNTS } from './local-tiles.js'
-
-const STOP_TIMEOUT = 10000 // milliseconds for another tab to stop, and for the browser to destroy a database
+import { STOP_TIMEOUT } from './tabs.js'
 
 const NO_TILES = { ...NO_COUNTS, failed: 0 }
 
@@ -20,11 +20,7 @@ export class Areas {
   #store
   /** @type {Map<string, Area>} */
   #areas = new Map()
-  /**
-   * Reads and writes of the list run one after the other: a read never misses an earlier write.
-   * @type {Promise<any>}
-   */
-  #queue = Promise.resolve()
+  #turns = new Semaphore(1) // reads and writes of the list: a read never misses an earlier write
 
   /** @param {import('./offline-store.js').OfflineStore} store */
   constructor (store) {
@@ -45,7 +41,7 @@ export class Areas {
   async add ({ name: requestedName, ...request }) {
     const name = readName(requestedName)
     const { spec, permission } = await this.#readRequest(request)
-    return this.#withName(name, () => this.#enqueue(async () => {
+    return this.#withName(name, () => this.#turns.run(async () => {
       const store = this.#store
       const id = newId()
       // the document first: a database without a document has no owner
@@ -103,8 +99,7 @@ export class Areas {
     await area.updateOrKeep(() => ({ state: 'removing', live: false })) // a removal must also work on a full disk
     store.broadcast({ kind: 'remove', id: area.id })
     await area.stop('stop')
-    await this.#destroy(area.id)
-    await this.#forget(area)
+    await this.#finishRemoval(area)
     if (!this.#areas.size) await store.reserve.release()
     store.broadcast({ kind: 'areas' })
     store.touch(area.layer, area)
@@ -134,7 +129,7 @@ export class Areas {
 
   /** Reads the list from the registry, where other tabs may have changed it. */
   read () {
-    return this.#enqueue(async () => {
+    return this.#turns.run(async () => {
       const docs = await this.#store.registry.list()
       const registeredIds = new Set(docs.map(AreaRegistry.idOf))
       // not awaited: it may wait for this queue
@@ -147,12 +142,6 @@ export class Areas {
       }
       this.#store.changed()
     })
-  }
-
-  #enqueue (task) {
-    const turn = this.#queue.then(task)
-    this.#queue = turn.catch(() => {})
-    return turn
   }
 
   /** Finishes removals that killed pages began, and checks the databases. */

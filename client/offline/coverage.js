@@ -1,5 +1,6 @@
 // Tells which tiles of a view are on the device, and whether all tiles beneath them are too. Lists the areas once and
 // reads whole columns, never single tiles.
+import { rangesIn } from '../../core/grid.js'
 import { gridOf } from '../../core/grids/index.js'
 
 const EDGE = 1e-6 // fraction of a tile: nearer edges count as equal
@@ -75,10 +76,7 @@ function tilesBeneath ({ z, x, y }, depth, doc) {
     x0: first((left - origin[0]) / span[0]), x1: last((right - origin[0]) / span[0], columns),
     y0: first((origin[1] - top) / span[1]), y1: last((origin[1] - bottom) / span[1], rows)
   }
-  if (!bounds) return [range]
-  return grid.ranges(bounds, depth).map(({ x0, x1, y0, y1 }) => (
-    { x0: Math.max(x0, range.x0), x1: Math.min(x1, range.x1), y0: Math.max(y0, range.y0), y1: Math.min(y1, range.y1) }
-  )).filter(({ x0, x1, y0, y1 }) => x0 <= x1 && y0 <= y1)
+  return bounds ? rangesIn(grid.ranges(bounds, depth), range) : [range]
 }
 
 const isInside =

@@ -1,7 +1,11 @@
 // Reads one PouchDB that may be written, closed or removed at the same time. Every read returns an answer or an error.
+import { cached } from '../../core/cache.js'
 import { extensionOf } from '../../core/images.js'
 import { TILE_ATTACHMENT, isTileId, layerRange, parseTileId, tileId } from '../../core/index.js'
+import { pagesOf } from '../../core/couch/queries.js'
 import { seriesTo } from '../../core/order.js'
+import { ignoreMissing, raceAbort, timeoutSignal } from '../../core/promises.js'
+import { liveRows } from './store-listing.js'
 
 const READ_TIMEOUT = 15000 // milliseconds until a read fails
 const IMAGE_ATTEMPTS = 4
@@ -14,25 +18,18 @@ export class DatabaseReader {
   /** @type {WeakMap<object, DatabaseReader>} */
   static #readers = new WeakMap()
   #db
-  #isClosed = false
-  /** @type {Set<(error: Error) => void>} */
-  #pendingRejects = new Set()
+  #closed = new AbortController()
 
   /** @param {any} db a PouchDB */
   constructor (db) {
     this.#db = db
-    const end = () => {
-      this.#isClosed = true
-      for (const reject of this.#pendingRejects) reject(new Error('the database is closed'))
-    }
+    const end = () => this.#closed.abort()
     db.once('closed', end).once('destroyed', end)
   }
 
   /** Returns the reader of a database, always the same one. */
   static of (db) {
-    const reader = DatabaseReader.#readers.get(db) ?? new DatabaseReader(db)
-    DatabaseReader.#readers.set(db, reader)
-    return reader
+    return cached(DatabaseReader.#readers, db, () => new DatabaseReader(db))
   }
 
   /**
@@ -50,7 +47,7 @@ export class DatabaseReader {
   async revs (ids) {
     if (!ids.length) return new Map()
     const { rows } = await this.#ask(db => db.allDocs({ keys: ids }))
-    return new Map(rows.filter(({ value }) => value && !value.deleted).map(({ id, value }) => [id, value.rev]))
+    return new Map(liveRows(rows).map(({ id, rev }) => [id, rev]))
   }
 
   /** Documents whose ids begin with a text: `layer:`, `edition:osm@`. @param {string} start @param {string} [end] */
@@ -79,14 +76,9 @@ export class DatabaseReader {
 
   /** Reads every version of a layer, in pages. @returns {AsyncGenerator<HeldVersion[]>} */
   async * allVersions (layer) {
-    const { startkey, endkey } = layerRange(layer)
-    for (let from = startkey, skip = 0; ;) {
-      const { rows } =
-        await this.#ask(db => db.allDocs({ startkey: from, endkey, skip, limit: PAGE, include_docs: true }))
-      yield rows.map(({ doc }) => versionOf(doc)).filter(version => version)
-      if (rows.length < PAGE) return
-      from = rows[rows.length - 1].id
-      skip = 1
+    const read = async range => (await this.#ask(db => db.allDocs({ ...range, include_docs: true }))).rows
+    for await (const rows of pagesOf(read, layerRange(layer), { page: PAGE })) {
+      yield rows.flatMap(({ doc }) => versionOf(doc) ?? [])
     }
   }
 
@@ -129,43 +121,34 @@ export class DatabaseReader {
    * @returns {Promise<any>} undefined if the document does not exist or its image was compacted away
    */
   async #readWhole (id, rev) {
-    try {
-      for (let attempt = 0; attempt < IMAGE_ATTEMPTS; attempt++) {
-        const doc = await this.#ask(db => db.get(id, { ...(rev && { rev }), attachments: true, binary: true }))
-        if (!isImageLost(doc)) return doc
-      }
-      return undefined
-    } catch (error) {
-      if (error.status === 404) return undefined
-      throw error
+    const options = { ...(rev && { rev }), attachments: true, binary: true }
+    for (let attempt = 0; attempt < IMAGE_ATTEMPTS; attempt++) {
+      const doc = await this.#ask(db => db.get(id, options)).catch(ignoreMissing)
+      if (!doc || !isImageLost(doc)) return doc
     }
+    return undefined
   }
 
   /** Reads an attachment that is not a tile image. @returns {Promise<Blob | undefined>} */
   async attachment (id, name) {
-    try {
-      const { _attachments: attachments } = await this.#ask(db => db.get(id, { attachments: true, binary: true }))
-      const { data, content_type: type } = attachments[name]
-      return new Blob([data], { type })
-    } catch (error) {
-      if (error.status === 404) return undefined
-      throw error
-    }
+    const doc = await this.#ask(db => db.get(id, { attachments: true, binary: true })).catch(ignoreMissing)
+    if (!doc) return undefined
+    const { data, content_type: type } = doc._attachments[name]
+    return new Blob([data], { type })
   }
 
   /** @param {(db: any) => Promise<any>} query */
-  #ask (query) {
-    return new Promise((resolve, reject) => {
-      if (this.#isClosed) return reject(new Error('the database is closed'))
-      const timer = setTimeout(() => reject(new Error('the device does not answer')), READ_TIMEOUT)
-      this.#pendingRejects.add(reject)
-      const end = () => {
-        clearTimeout(timer)
-        this.#pendingRejects.delete(reject)
-      }
-      // the query may also throw synchronously
-      Promise.resolve().then(() => query(this.#db)).finally(end).then(resolve, reject)
-    })
+  async #ask (query) {
+    const { signal } = this.#closed
+    const waiting = timeoutSignal(READ_TIMEOUT, signal)
+    try {
+      if (!signal.aborted) return await raceAbort(query(this.#db), waiting.signal)
+    } catch (error) {
+      if (!waiting.signal.aborted) throw error
+    } finally {
+      waiting.end()
+    }
+    throw new Error(signal.aborted ? 'the database is closed' : 'the device does not answer')
   }
 }
 

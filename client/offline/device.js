@@ -2,7 +2,9 @@
 import {
   compareIds, endOf, isTileId, layerId, parseTileId, soundOf, styleId, tileId, toSeconds, versionId
 } from '../../core/index.js'
+import { cached } from '../../core/cache.js'
 import { generation } from '../../core/mirror/index.js'
+import { Semaphore } from '../../core/promises.js'
 import { styleFileOn, styleOn } from './area-styles.js'
 import { DatabaseReader, versionOf } from './database-reader.js'
 
@@ -254,12 +256,12 @@ const idOf = ({ layer, z, x, y, time, current }) => current ? tileId(layer, z, x
 
 export class DeviceStatistics {
   /**
-   * @type {WeakMap<object, Map<string, {since: number | string, times: Times, turn: Promise<any>}>>} database -> layer
+   * @type {WeakMap<object, Map<string, {since: number | string, times: Times, reads: Semaphore}>>} database -> layer
    *   -> how far it was read
    */
   #timesRead = new WeakMap()
   /** @type {Map<string, {places: string, stats: Awaited<ReturnType<typeof countTiles>>}>} */
-  #cached = new Map()
+  #last = new Map()
 
   /**
    * First and last time of a layer in a database, editions included: they may reach beyond the area. Continues after
@@ -268,19 +270,16 @@ export class DeviceStatistics {
    * @returns {Promise<Times>}
    */
   times (db, reader, layer) {
-    const layers = this.#timesRead.get(db) ?? new Map()
-    this.#timesRead.set(db, layers)
-    const progress = layers.get(layer) ?? { since: 0, times: {}, turn: Promise.resolve() }
-    layers.set(layer, progress)
-    const next = progress.turn.then(async () => {
+    const layers = cached(this.#timesRead, db, () => new Map())
+    /** @type {{since: number | string, times: Times, reads: Semaphore}} */
+    const progress = cached(layers, layer, () => ({ since: 0, times: {}, reads: new Semaphore(1) }))
+    return progress.reads.run(async () => {
       for await (const { docs, since } of reader.since(progress.since)) {
         for (const doc of docs) extend(progress.times, timeOf(doc, layer))
         progress.since = since
       }
       return { ...progress.times }
     })
-    progress.turn = next.catch(() => {})
-    return next
   }
 
   /**
@@ -289,10 +288,10 @@ export class DeviceStatistics {
    */
   async stats (layer, readers) {
     const places = JSON.stringify(await Promise.all(readers.map(reader => reader.sequence().catch(() => 'closed'))))
-    const cached = this.#cached.get(layer)
-    if (cached?.places === places) return cached.stats
+    const last = this.#last.get(layer)
+    if (last?.places === places) return last.stats
     const stats = await countTiles(layer, readers)
-    this.#cached.set(layer, { places, stats })
+    this.#last.set(layer, { places, stats })
     return stats
   }
 }

@@ -3,7 +3,7 @@
 import { LetterCounter } from '../../core/label-text.js'
 import { TILE_ATTACHMENT, formats, isTileId } from '../../core/index.js'
 import { unzipTile } from '../../core/images.js'
-import { sharePromise } from '../../core/promises.js'
+import { shared } from '../../core/promises.js'
 import { fromBase64 } from '../mirror/base64.js'
 
 /** @typedef {Pick<import('../../core/mirror/peer.js').Peer, 'name' | 'fetch'>} Source */
@@ -13,8 +13,8 @@ export class LetterReader {
   #source
   #onNew
   #letters = /** @type {LetterCounter | undefined} */ (undefined)
-  /** @type {Map<LetterCounter, Promise<void>>} the last save of the letters */
-  #saves = new Map()
+  /** the last save of the letters; it starts again if it failed @type {() => Promise<void>} */
+  #save = async () => {}
 
   /**
    * @param {Source} source of the tiles
@@ -30,7 +30,6 @@ export class LetterReader {
   /** Starts to count letters. @param {import('../../core/label-text.js').Letters} letters of earlier tiles */
   begin (letters) {
     this.#letters = new LetterCounter(letters)
-    this.#saves.set(this.#letters, Promise.resolve())
   }
 
   /** @type {Source['fetch']} */
@@ -39,9 +38,8 @@ export class LetterReader {
     const letters = this.#letters
     if (!letters) return answer
     const areNew = await Promise.all(answer.docs.map(doc => addTo(letters, doc)))
-    if (areNew.includes(true)) this.#saves.clear()
-    // also awaits the save of letters that an earlier tile had
-    await sharePromise(this.#saves, letters, () => this.#onNew(letters.toJSON()))
+    if (areNew.includes(true)) this.#save = shared(() => this.#onNew(letters.toJSON()))
+    await this.#save() // also the save of letters that an earlier tile had
     return answer
   }
 }

@@ -1,8 +1,8 @@
 // Reads the database of one area: revisions by id and by ranges of columns, and the number of tiles.
-import { MAX_ZOOM, layerRange, parseTileId } from '../../core/index.js'
+import { MAX_ZOOM, isTileId, layerRange, parseTileId } from '../../core/index.js'
 import { pagesOf } from '../../core/couch/queries.js'
 import { versionOf } from './database-reader.js'
-import { layerDocumentRanges } from './store-listing.js'
+import { layerDocumentRanges, liveRows } from './store-listing.js'
 
 /**
  * @typedef {Map<string, string>} LocalRevs id -> revision of documents that are not deleted
@@ -102,17 +102,9 @@ export class LocalTiles {
   }
 }
 
-const liveRevs = ({ rows }) =>
-  new Map(rows.filter(({ value }) => value && !value.deleted).map(({ id, value }) => [id, value.rev]))
+const liveRevs = ({ rows }) => new Map(liveRows(rows).map(({ id, rev }) => [id, rev]))
 
-function isInRows (id, y0, y1) {
-  try {
-    const { y } = parseTileId(id)
-    return y >= y0 && y <= y1
-  } catch {
-    return false // not a tile
-  }
-}
+const isInRows = (id, y0, y1) => isTileId(id) && parseTileId(id).y >= y0 && parseTileId(id).y <= y1
 
 /** Every zoom, for areas that name none. */
 export const ALL_ZOOMS = { min: 0, max: MAX_ZOOM }

@@ -1,9 +1,11 @@
 // The source of layers with the option `offline`: reads from the device, from the network, or from both in turn.
 // It has the interface of CouchSource, and methods for callers that can show the device's answer first.
-import { TilecouchError, checkLayer, tileId } from '../../core/index.js'
+import { TilecouchError, checkLayer, isInRanges, tileId } from '../../core/index.js'
 import { gridOf } from '../../core/grids/index.js'
+import { raceAbort } from '../../core/promises.js'
 import { CouchSource } from '../source/couch-source.js'
 import { isPassing } from '../source/failure.js'
+import { withinTime } from '../source/wait.js'
 
 export const offlineSourceDefaults = {
   // milliseconds to wait for the network before the device answers, if the network is asked first
@@ -58,7 +60,7 @@ export class OfflineSource {
       throw new TilecouchError('NOT_ON_DEVICE', { layer })
     }
     if (this.read === 'network') return this.#networkFirst(askNetwork, readDevice)
-    return await this.#device.layer(layer) ?? this.#networkOr(askNetwork, readDevice)
+    return await readDevice() ?? askNetwork()
   }
 
   /**
@@ -87,8 +89,8 @@ export class OfflineSource {
     const request = this.#askVersions(layer, columns, signal)
     request.catch(() => {}) // handled below
     try {
-      const answers = await this.#withTimeout(request)
-      if (answers !== TIMED_OUT) return answers
+      const result = await this.#resultInTime(request)
+      if (result) return result.answer
     } catch (error) {
       if (signal?.aborted) throw error
     }
@@ -134,7 +136,7 @@ export class OfflineSource {
     if (this.read === 'network') return this.#networkFirst(askNetwork, readDevice)
     const databases = await this.#device.databases(layer)
     if (databases.some(database => this.#hasAll(database))) return readDevice()
-    return this.#networkOr(askNetwork, readDevice)
+    return askNetwork().catch(async error => await readDevice() ?? Promise.reject(error))
   }
 
   /**
@@ -177,11 +179,7 @@ export class OfflineSource {
    */
   async changes (layer, since, signal, { wait, past = false } = {}) {
     if (!this.#couch) {
-      if (since !== 'now') {
-        await new Promise((resolve, reject) => {
-          signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-        })
-      }
+      if (since !== 'now') await raceAbort(new Promise(() => {}), signal)
       return { since: 'device', tiles: [], layer: false }
     }
     const options = { wait, past: past && !this.newestOnly }
@@ -225,37 +223,19 @@ export class OfflineSource {
   async #networkFirst (askNetwork, readDevice) {
     const request = askNetwork()
     request.catch(() => {}) // handled by the callers of `request`
-    const answer = await this.#withTimeout(request).catch(() => TIMED_OUT)
-    return answer === TIMED_OUT ? await readDevice() ?? request : /** @type {T} */ (answer)
+    const result = await this.#resultInTime(request).catch(() => undefined)
+    return result ? result.answer : await readDevice() ?? request
   }
 
   /**
-   * The network's answer, without a time limit; the device's answer if the network fails.
-   * @template T
-   * @param {() => Promise<T>} askNetwork @param {() => Promise<T | undefined>} readDevice
-   */
-  async #networkOr (askNetwork, readDevice) {
-    try {
-      return await askNetwork()
-    } catch (error) {
-      const localAnswer = await readDevice()
-      if (localAnswer === undefined || localAnswer === null) throw error
-      return localAnswer
-    }
-  }
-
-  /**
-   * The answer to a request, or TIMED_OUT after the timeout; at once while offline. The request continues.
+   * The answer to a request; undefined after the timeout, and at once while offline. The request continues.
    * @template T
    * @param {Promise<T>} request
-   * @returns {Promise<T | typeof TIMED_OUT>}
+   * @returns {Promise<{answer: T} | undefined>}
    */
-  #withTimeout (request) {
-    if (this.#offline.isOnline === false) return Promise.resolve(TIMED_OUT)
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => resolve(TIMED_OUT), this.limits.networkTimeout)
-      request.finally(() => clearTimeout(timer)).then(resolve, reject)
-    })
+  async #resultInTime (request) {
+    if (this.#offline.isOnline === false) return undefined
+    return withinTime(this.limits.networkTimeout, () => request.then(answer => ({ answer })))
   }
 }
 
@@ -265,11 +245,8 @@ const partial = ({ versions, isWhole }) => isWhole ? versions : Object.assign([.
 /** Whether a layer may have a tile there. @param {any} doc its document */
 function isInBounds (doc, z, x, y) {
   if (!doc?.bounds) return true
-  return gridOf(doc).ranges(doc.bounds, z).some(({ x0, x1, y0, y1 }) => x >= x0 && x <= x1 && y >= y0 && y <= y1)
+  return isInRanges(gridOf(doc).ranges(doc.bounds, z), x, y)
 }
-
-/** The answer of #withTimeout after the timeout. */
-const TIMED_OUT = Symbol('timed out')
 
 /** @typedef {{z: number, x: number, y: number, time?: string, rev: string, deleted: boolean}} PendingChange */
 

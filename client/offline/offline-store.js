@@ -46,7 +46,7 @@ export const offlineDefaults = {
 
 const ASKING_RETRIES = 1 // repetitions of a request that a user waits for
 const TRANSFER_RETRIES = 5 // repetitions of a transfer's request: after eight seconds the store counts as away
-const STOP_TIMEOUT = 5000 // milliseconds for transfers to stop, and for databases to close
+const CLOSE_TIMEOUT = 5000 // milliseconds for transfers to stop, and for databases to close
 
 /** Areas of the map on a device. @extends {Emitter<OfflineStoreEvents>} */
 export class OfflineStore extends Emitter {
@@ -171,11 +171,11 @@ export class OfflineStore extends Emitter {
     this.#connection.close()
     this.#otherTabs.close()
     const stopAll = () => Promise.allSettled([this.ready, ...this.areas.list().map(area => area.stop('stop'))])
-    await withinTime(STOP_TIMEOUT, stopAll)
+    await withinTime(CLOSE_TIMEOUT, stopAll)
     this.#tabs?.close()
     this.#tabs = undefined
     const closeAll = () => Promise.allSettled([...this.#databases.keys()].map(db => this.closeDatabase(db)))
-    await withinTime(STOP_TIMEOUT, closeAll)
+    await withinTime(CLOSE_TIMEOUT, closeAll)
   }
 
   /** Removes everything that this store has put on the device. */

@@ -187,7 +187,7 @@ export class StoreListing {
 }
 
 /** The documents in rows of _all_docs. @returns {ListedDocument[]} */
-const liveRows = rows =>
+export const liveRows = rows =>
   rows.filter(({ id, value }) => id && value && !value.deleted).map(({ id, value }) => ({ id, rev: value.rev }))
 
 /** The versions of one tile that belong to a selection: all, the head, or those that a map shows from a time on. */

@@ -1,6 +1,10 @@
 // Several tabs with one store: locks over all of them, messages between them, and the transfers that other tabs run.
+import { cached } from '../../core/cache.js'
 import { TilecouchError } from '../../core/index.js'
 import { raceAbort } from '../../core/promises.js'
+
+/** Milliseconds for another tab to stop, and for the browser to destroy a database. */
+export const STOP_TIMEOUT = 10000
 
 export class Locks {
   #locks
@@ -50,8 +54,7 @@ const processLocks = {
   queues: new Map(),
 
   async request (name, { signal, ifAvailable }, task) {
-    const queue = this.queues.get(name) ?? []
-    this.queues.set(name, queue)
+    const queue = cached(this.queues, name, () => /** @type {(() => void)[]} */ ([]))
     const isFree = !queue.length
     if (!isFree && ifAvailable) return task(null)
     let start = () => {}

@@ -1,7 +1,8 @@
 // Downloads an area, and later its changes. The first time it lists the area by the store's index. Then it reads the
 // feed of changes, which names documents. Both compare revisions with those on the device and fetch missing documents.
-import { TilecouchError, isTileId, layerId, parseTileId } from '../../core/index.js'
+import { TilecouchError, isTileId, layerId, now, parseTileId } from '../../core/index.js'
 import { chunks } from '../../core/lists.js'
+import { Semaphore } from '../../core/promises.js'
 import {
   FailureStreak, RevisionCopier, compareRevs, isParentOf, newCopyTally, replicationDefaults
 } from '../../core/mirror/index.js'
@@ -48,7 +49,7 @@ export class Transfer {
   #counts = { ...NO_COUNTS }
   #arrived = /** @type {Map<string, string | undefined>} */ (new Map()) // id -> revision, undefined if deleted
   #saved = 0
-  #saving = Promise.resolve()
+  #saves = new Semaphore(1)
   #tally = newCopyTally()
   #copier
   #prober
@@ -152,7 +153,7 @@ export class Transfer {
     const { rows, last } = changes ?? await this.#changes(state.since, Infinity)
     await this.#refresh(rows, retries)
     if (state.styles === undefined) await this.#updateStyles()
-    if (!this.#failed.size) state.updated = new Date().toISOString().replace(/\.\d+/, '')
+    if (!this.#failed.size) state.updated = now()
     await this.#save({ ...position, since: last, counts: { ...this.#counts } })
   }
 
@@ -366,8 +367,7 @@ export class Transfer {
   async #save (fields) {
     const state = { ...Object.assign(this.#state, fields), failed: [...this.#failed.values()] }
     this.#saved = Date.now()
-    this.#saving = this.#saving.catch(() => {}).then(() => this.target.updateLocal(STATE, () => state))
-    await this.#saving
+    await this.#saves.run(() => this.target.updateLocal(STATE, () => state))
   }
 
   /** Rejects if a side fails. Requests an existing document in the same way as tiles. */

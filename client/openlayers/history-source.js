@@ -4,9 +4,9 @@ import DataTileSource from 'ol/source/DataTile.js'
 import { equivalent, get, toLonLat } from 'ol/proj.js'
 import { createXYZ } from 'ol/tilegrid.js'
 import { VERSION as value } from 'ol/util.js'
-import { TilecouchError, tileAt, tileRanges } from '../../core/index.js'
+import { TilecouchError, isInRanges, tileAt, tileRanges } from '../../core/index.js'
 import { HistoryEngine } from '../engine/history-engine.js'
-import { LAYER_EVENTS, decodeBitmap, withHistoryMethods } from '../engine/layer-methods.js'
+import { LAYER_EVENTS, decodeBitmap, tileWithVersions, withHistoryMethods } from '../engine/layer-methods.js'
 import { gridKey } from '../engine/store-link.js'
 import { attributionHtml } from '../source/attribution.js'
 import { HistoryTile, Place } from './history-tile.js'
@@ -128,8 +128,8 @@ export class HistorySource extends Base {
     const [column] = this.#columns
     if (!column) return null
     const [lon, lat] = toLonLat(coordinate, projection ?? /** @type {any} */ (this.getProjection()))
-    const { z, x, y } = this.#grid?.tileAt(lon, lat, column.z) ?? tileAt(lon, lat, column.z)
-    return { z, x, y, versions: this.history.versionsAt(z, x, y), shown: this.history.shownAt(z, x, y) }
+    const tile = this.#grid?.tileAt(lon, lat, column.z) ?? tileAt(lon, lat, column.z)
+    return tileWithVersions(this.history, tile)
   }
 
   getTile (z, x, y, pixelRatio, projection, tileCache) {
@@ -174,7 +174,8 @@ export class HistorySource extends Base {
   }
 
   #isWithin ([z, x, y]) {
-    return this._ranges(z)?.some(({ x0, x1, y0, y1 }) => x >= x0 && x <= x1 && y >= y0 && y <= y1) ?? true
+    const ranges = this._ranges(z)
+    return !ranges || isInRanges(ranges, x, y)
   }
 
   #place ([z, x, y]) {

@@ -4,7 +4,7 @@ import {
   AFTER, TILE_ATTACHMENT, TilecouchError, checkLayer, checkSound, isTileId, layerId, parseTileId, tileId, versionId
 } from '../../core/index.js'
 import { raceAbort, timeoutSignal } from '../../core/promises.js'
-import { failureOf, isDatabase, unanswered } from './failure.js'
+import { failureOf, isDatabase } from './failure.js'
 import { isImageOf } from '../mirror/digest.js'
 
 export const sourceDefaults = {
@@ -104,9 +104,16 @@ export class CouchSource {
   async tile (version, signal, { fresh = false } = {}) {
     const { layer, z, x, y, time } = version
     const missing = () => new TilecouchError('TILE_NOT_FOUND', { id: tileId(layer, z, x, y), time })
+    const ask = async cache => {
+      const image = await this.#read(this.tileUrl(version), { signal, cache }, 'blob', missing)
+      if (await isImageOf(image, version)) return image
+      throw new TilecouchError('BAD_ANSWER', { url: this.db, why: 'it is not the image that the store names' })
+    }
+    if (fresh) return ask('reload')
     // CouchDB asks browsers to revalidate every attachment, but the answer of this address never changes
-    return this.#retryPastCache(fresh ? 'reload' : 'force-cache', async cache => {
-      return this.#checked(await this.#image(this.tileUrl(version), { signal, cache }, missing), version)
+    return ask('force-cache').catch(error => {
+      if (error.code !== 'BAD_ANSWER') throw error
+      return ask('reload') // the cache may hold a wrong image, which a proxy sent
     })
   }
 
@@ -135,34 +142,6 @@ export class CouchSource {
     return { since: String(last), tiles, layer: results.some(({ id }) => id === layerId(layer)) }
   }
 
-  /** @param {() => Error} missing @returns {Promise<Blob>} */
-  #image (url, init, missing) {
-    return this.#fetch(url, init, async response => {
-      if (!response.ok) throw await isMissing(response) ? missing() : await failureOf(response, this.db)
-      return this.#body(response, 'blob')
-    })
-  }
-
-  /** @param {{bytes?: number, digest?: string}} expected */
-  async #checked (blob, expected) {
-    if (await isImageOf(blob, expected)) return blob
-    throw new TilecouchError('BAD_ANSWER', { url: this.db, why: 'it is not the image that the store names' })
-  }
-
-  /**
-   * Asks the store if the browser's cache holds a wrong image, which a proxy may have sent.
-   * @template T
-   * @param {RequestCache} cache @param {(cache: RequestCache) => Promise<T>} ask
-   */
-  async #retryPastCache (cache, ask) {
-    try {
-      return await ask(cache)
-    } catch (error) {
-      if (error.code !== 'BAD_ANSWER' || cache === 'reload') throw error
-      return ask('reload')
-    }
-  }
-
   #query (view, queries, signal) {
     return this.#json(`${view}/queries`, { method: 'POST', body: JSON.stringify({ queries }), signal }, {
       missing: () => new TilecouchError('INDEX_MISSING', { view: view.replace('_design/', '').replace('_view/', '') }),
@@ -174,13 +153,10 @@ export class CouchSource {
 
   /**
    * @param {string} path @param {any} init
-   * @param {{missing?: () => Error, isRight?: (body: any) => boolean}} expectations
+   * @param {{missing?: () => Error, isRight: (body: any) => boolean}} expectations
    */
-  async #json (path, init, { missing, isRight = body => body !== null && typeof body === 'object' }) {
-    const body = await this.#fetch(`${this.db}/${path}`, init, async response => {
-      if (!response.ok) throw (missing && await isMissing(response)) ? missing() : await failureOf(response, this.db)
-      return this.#body(response, 'json')
-    })
+  async #json (path, init, { missing, isRight }) {
+    const body = await this.#read(`${this.db}/${path}`, init, 'json', missing)
     const error = body?.results?.find?.(result => result?.error)
     const url = this.db
     if (error) throw new TilecouchError('COUCHDB_ERROR', { url, status: 200, reason: error.reason ?? error.error })
@@ -189,41 +165,38 @@ export class CouchSource {
   }
 
   /**
-   * @template T
-   * @param {string} url @param {any} init @param {(response: Response) => Promise<T>} read reads the whole answer
-   * @returns {Promise<T>}
+   * Reads a whole answer.
+   * @param {string} url @param {any} init @param {'blob' | 'json'} kind @param {() => Error} [missing]
+   * @returns {Promise<any>}
    */
-  async #fetch (url, { signal, ...init }, read) {
+  async #read (url, { signal, ...init }, kind, missing) {
     const { timeout, fetchOptions } = this.options
     const headers = { ...(init.body && { 'Content-Type': 'application/json' }), ...fetchOptions.headers }
     const waiting = timeoutSignal(timeout, signal)
     try {
       const response =
         await raceAbort(fetch(url, { ...fetchOptions, ...init, headers, signal: waiting.signal }), waiting.signal)
-      return await raceAbort(read(response), waiting.signal)
+      return await raceAbort(this.#body(response, kind, missing), waiting.signal)
     } catch (error) {
-      const why = `no answer within ${timeout / 1000} s`
-      if (waiting.isOver) throw new TilecouchError('UNREACHABLE', { url: this.db, why })
-      throw error instanceof TilecouchError ? error : this.#unanswered(error, signal)
+      const isKnown = error instanceof TilecouchError || signal?.aborted || error.name === 'AbortError'
+      if (isKnown && !waiting.isOver) throw error
+      const why = waiting.isOver ? `no answer within ${timeout / 1000} s` : error.message
+      throw new TilecouchError('UNREACHABLE', { url: this.db, why })
     } finally {
       waiting.end()
     }
   }
 
-  // the connection may also break within an answer: when the server stops during a long poll, or when an image is
-  // damaged
-  async #body (response, kind) {
+  async #body (response, kind, missing) {
+    if (!response.ok) throw (missing && await isMissing(response)) ? missing() : await failureOf(response, this.db)
     try {
       return await response[kind]()
     } catch (error) {
       if (error instanceof SyntaxError) throw new TilecouchError('BAD_ANSWER', { url: this.db, why: 'not JSON' })
-      if (kind !== 'blob' || error.name !== 'TypeError') throw this.#unanswered(error)
+      // the connection broke within an image
+      if (kind !== 'blob' || error.name !== 'TypeError') throw error
       throw new TilecouchError('BAD_ANSWER', { url: this.db, why: 'it was cut off' })
     }
-  }
-
-  #unanswered (error, signal) {
-    return unanswered(error, { url: this.db, timeout: this.options.timeout, signal })
   }
 }
 

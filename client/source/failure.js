@@ -16,16 +16,6 @@ export async function failureOf (response, url) {
   return new TilecouchError('COUCHDB_ERROR', { url, status, reason })
 }
 
-/**
- * The error for a request without a complete answer.
- * @param {any} error @param {{url: string, timeout: number, signal?: AbortSignal}} request
- */
-export function unanswered (error, { url, timeout, signal }) {
-  if (signal?.aborted || error.name === 'AbortError') return error
-  const why = error.name === 'TimeoutError' ? `no answer within ${timeout / 1000} s` : error.message
-  return new TilecouchError('UNREACHABLE', { url, why })
-}
-
 /** Whether the database is missing, and not a document in it. */
 export const isDatabase = reason => /^(no_db_file|database does not exist)/i.test(reason)
 

@@ -284,7 +284,7 @@ export class Timeline extends Emitter {
     const { _words: words } = this
     if (!engines.length) return words.notOnMap
     if (changes.length) return ''
-    if (problem !== null) return problem
+    if (problem) return problem
     if (complete) return words.nothing
     return domain ? '' : words.loading
   }

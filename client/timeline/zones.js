@@ -1,4 +1,5 @@
 // Time zones: the wall clock of a zone, and its short name. Pure functions.
+import { cached } from '../../core/cache.js'
 
 /**
  * @typedef {{name: string, civil: (ms: number) => number, instant: (civil: number) => number, label: (ms: number) =>
@@ -15,10 +16,7 @@ const zones = new Map()
  */
 export function zoneOf (name, locale = 'en-GB') {
   if (name === 'utc') return utc
-  const key = `${name} ${locale}`
-  const zone = zones.get(key) ?? makeZone(name, locale)
-  zones.set(key, zone)
-  return zone
+  return cached(zones, `${name} ${locale}`, () => makeZone(name, locale))
 }
 
 /** @type {Zone} */

@@ -2,9 +2,8 @@
 // because a part of the server may be down for a moment. The client asks again for such a document. It is never treated
 // as missing.
 import { TilecouchError } from '../errors.js'
-import { parseBulkGet } from './multipart.js'
+import { parseBulkGet, parseJson } from './multipart.js'
 import { pause } from '../promises.js'
-import { parseJson } from './requests.js'
 import { compareIds } from '../ids.js'
 
 export const bulkAnswerDefaults = {
@@ -86,16 +85,14 @@ export const noAnswer = (url, ids, failure) => new TilecouchError('NO_ANSWER', {
  */
 export function bulkGetRows (answer) {
   if (answer instanceof Uint8Array) {
-    if (answer[0] === OPENING_BRACE) {
-      const json = parseJson(answer)
-      if (json === undefined) throw badAnswer('cut off')
-      return bulkGetRows(json)
-    }
+    if (answer[0] === OPENING_BRACE) return bulkGetRows(parseJson(answer))
     const errors = /** @type {any[]} */ ([])
     const docs = parseBulkGet(answer, error => errors.push(error))
     return [...docs.map(doc => ({ id: doc._id, doc })), ...errors]
   }
-  if (!Array.isArray(answer.results)) throw badAnswer('no list of results')
+  if (!Array.isArray(answer.results)) {
+    throw new TilecouchError('BAD_ANSWER', { url: '_bulk_get', why: 'no list of results' })
+  }
   return answer.results.flatMap(({ id, docs = [] }) => docs.map(({ ok: foundDoc, error }) => (
     foundDoc ? { id: foundDoc._id, doc: foundDoc } : { ...error, id, error: error?.error ?? UNSAID.error }
   )))
@@ -105,8 +102,6 @@ export function bulkGetRows (answer) {
 export const leavesIn = rows => new Map([...rows].map(([id, idRows]) => [id, idRows.flatMap(({ doc }) => doc ?? [])]))
 
 const OPENING_BRACE = 0x7b
-
-const badAnswer = why => new TilecouchError('BAD_ANSWER', { url: '_bulk_get', why })
 
 /** The winning leaf, as in CouchDB: not deleted, longest history, greatest revision. @param {any[]} [leaves] */
 export const winnerOf = (leaves = []) =>

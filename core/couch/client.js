@@ -54,13 +54,8 @@ export class CouchClient extends Requester {
   }
 
   /** Like request, but returns undefined for a missing document. @param {CouchRequest} request */
-  async find (request) {
-    try {
-      return await this.request(request)
-    } catch (error) {
-      if (isMissing(error)) return undefined
-      throw error
-    }
+  find (request) {
+    return this.request(request).catch(error => isMissing(error) ? undefined : Promise.reject(error))
   }
 
   /** Facts about the database. @param {AbortSignal} [signal] @param {Options} [options] @returns {Promise<any>} */

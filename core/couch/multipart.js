@@ -1,6 +1,7 @@
 // Parses multipart bodies, in browsers and in Node: CouchDB's answers to _bulk_get, and documents that are sent to the
 // embedded store. Their attachments are not base64 as in JSON, so twice as many tiles a second are read.
 import { TilecouchError } from '../errors.js'
+import { jsonOf } from '../values.js'
 
 const encode = text => new TextEncoder().encode(text)
 const decoder = new TextDecoder()
@@ -109,12 +110,14 @@ function parseHeaders (text) {
   return headers
 }
 
-function parseJson (content) {
-  try {
-    return JSON.parse(decoder.decode(content))
-  } catch {
-    throw cutOff()
-  }
+/** The value of JSON in bytes; undefined if it is invalid or cut off. @param {Uint8Array} bytes @returns {any} */
+export const jsonIn = bytes => jsonOf(decoder.decode(bytes))
+
+/** Like jsonIn, but throws BAD_ANSWER. @param {Uint8Array} bytes @returns {any} */
+export function parseJson (bytes) {
+  const value = jsonIn(bytes)
+  if (value === undefined) throw cutOff()
+  return value
 }
 
 const cutOff = () => new TilecouchError('BAD_ANSWER', { url: '_bulk_get', why: 'cut off' })

@@ -3,6 +3,7 @@
 // browsers.
 import { pause, timeoutSignal } from '../promises.js'
 import { TilecouchError, scrub } from '../errors.js'
+import { jsonIn } from './multipart.js'
 
 const SLOWEST_UPLOAD = 16 // bytes of a body per millisecond: this time is added to `timeout` and `silence`
 
@@ -140,7 +141,7 @@ export class Requester {
       if (!isSuccess(status)) throw new Refusal(status, reason, bytes)
       onBytes?.(received)
       if (onPiece) return undefined
-      if (!raw) return this.#checkedJson(json ?? parseJson(bytes))
+      if (!raw) return this.#checkedJson(json ?? jsonIn(bytes))
       return parse ? parse(bytes) : bytes
     } catch (error) {
       const isSilent = timer?.isOver && !signal?.aborted
@@ -220,18 +221,7 @@ export class Refusal extends Error {
   constructor (status, reason, bytes) {
     super(reason || `status ${status}`)
     this.status = status
-    this.answer = parseJson(bytes)
-  }
-}
-
-const decoder = new TextDecoder()
-
-/** @param {Uint8Array} bytes @returns {any} undefined if it is not JSON, or incomplete */
-export function parseJson (bytes) {
-  try {
-    return JSON.parse(decoder.decode(bytes))
-  } catch {
-    return undefined
+    this.answer = jsonIn(bytes)
   }
 }
 

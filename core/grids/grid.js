@@ -2,6 +2,7 @@
 // in Web Mercator, and ids are the same. The zoom of a tile is the index of its matrix plus an offset, so that every
 // matrix fits into 2^z columns and rows. The offset is 0 for nearly all sets. WorldCRS84Quad begins with two tiles, and
 // therefore with zoom 1.
+import { cached } from '../cache.js'
 import { TilecouchError } from '../errors.js'
 import { fingerprint } from '../fingerprint.js'
 import { EDGE, MAX_ZOOM } from '../grid.js'
@@ -244,23 +245,13 @@ export class Grid {
    */
   boxOf (bbox) {
     if (this.inDegrees) return bbox
-    const key = bbox.join()
-    if (!this.#boxes.has(key)) {
-      const near = this.width * ROUGH
-      remember(this.#boxes, key, boxAround(outlineOf(this, bbox, near).flat(), near), KEPT_BOXES)
-    }
-    return this.#boxes.get(key)
+    const near = this.width * ROUGH
+    return cached(this.#boxes, bbox.join(), () => boxAround(outlineOf(this, bbox, near).flat(), near), KEPT_BOXES)
   }
 
   /** Converts a box of degrees to rings in the system. @param {Bbox} bbox */
   outline (bbox) {
-    const key = bbox.join()
-    let rings = this.#outlines.get(key)
-    if (!rings) {
-      rings = outlineOf(this, bbox)
-      remember(this.#outlines, key, rings, KEPT)
-    }
-    return rings
+    return cached(this.#outlines, bbox.join(), () => outlineOf(this, bbox), KEPT)
   }
 
   /**
@@ -305,12 +296,6 @@ function boxAround (positions, margin) {
     box[3] = Math.max(box[3], y + margin)
   }
   return box
-}
-
-/** Adds a value to a cache, and removes the oldest one if it is full. @param {Map<string, any>} cache */
-function remember (cache, key, value, most) {
-  if (cache.size >= most) cache.delete(/** @type {string} */ (cache.keys().next().value))
-  cache.set(key, value)
 }
 
 /** @param {Bbox} box @returns {Bbox} */

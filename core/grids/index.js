@@ -1,6 +1,7 @@
 // Returns the grid of a layer: Web Mercator, unless the layer names another one. Grids are checked and cached here.
+import { cached } from '../cache.js'
 import { TilecouchError } from '../errors.js'
-import { MAX_LATITUDE, MAX_ZOOM, checkTile, tileAt, tileBounds, tileRanges } from '../grid.js'
+import { MAX_LATITUDE, MAX_ZOOM, WEB_MERCATOR, checkTile, tileAt, tileBounds, tileRanges } from '../grid.js'
 import { isShallow } from '../rules.js'
 import { isObject, isText } from '../values.js'
 import { Grid } from './grid.js'
@@ -13,7 +14,6 @@ const MOST = 64 // grids in the cache
 const LONGEST = 50_000 // characters of a set
 const FURTHEST = 1e12 // units of a system: greater numbers lose too many digits in sums
 const DEPTH = 16 // levels of nested lists and objects
-export const WEB_MERCATOR = 'WebMercatorQuad'
 
 /** Names that a layer may have as its `grid`. */
 export const gridNames = () => Object.keys(tileMatrixSets)
@@ -29,13 +29,7 @@ const bad = why => new TilecouchError('BAD_GRID', { why })
  */
 export function gridOf ({ grid = WEB_MERCATOR, tileSize } = {}) {
   const key = `${typeof grid === 'string' ? grid : textOf(grid)} ${tileSize ?? ''}`
-  let layerGrid = gridsByText.get(key)
-  if (!layerGrid) {
-    layerGrid = makeGrid(grid, tileSize)
-    if (gridsByText.size >= MOST) gridsByText.delete(/** @type {string} */ (gridsByText.keys().next().value))
-    gridsByText.set(key, layerGrid)
-  }
-  return layerGrid
+  return cached(gridsByText, key, () => makeGrid(grid, tileSize), MOST)
 }
 
 /** Cache of sets as JSON. @type {WeakMap<object, string>} */

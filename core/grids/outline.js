@@ -1,5 +1,6 @@
 // Converts outlines from degrees to the coordinates of a system and back. A straight line in one may be a curve in the
 // other, so points are added to a line until it is near enough to the curve. Grid uses it.
+import { extent } from '../geojson.js'
 
 /** @typedef {import('../grid.js').Bbox} Bbox */
 /** @typedef {import('./projections.js').Position} Position */
@@ -75,7 +76,7 @@ export function project (grid, polygons, near = grid.width * NEAR) {
   const { reach } = grid
   const parts = []
   for (const rings of polygons) {
-    const [west, east] = spanOf(rings[0])
+    const [west, east] = extent(rings[0])
     for (let turn = -2; turn <= 2; turn++) {
       if (west + turn * 360 >= reach[2] || east + turn * 360 <= reach[0]) continue
       const inside = rings.map(ring => clipRing(ring.map(([lon, lat]) => [lon + turn * 360, lat]), reach))
@@ -84,15 +85,6 @@ export function project (grid, polygons, near = grid.width * NEAR) {
     }
   }
   return parts
-}
-
-function spanOf (ring) {
-  let [west, east] = [Infinity, -Infinity]
-  for (const [lon] of ring) {
-    west = Math.min(west, lon)
-    east = Math.max(east, lon)
-  }
-  return [west, east]
 }
 
 /** Clips a ring to a box, one side after the other. The result is closed. @returns {Position[]} */

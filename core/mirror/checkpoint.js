@@ -2,9 +2,9 @@
 // replicated, with a history of sessions like that of CouchDB's replicator. The replication continues at the last place
 // that both sides have. After one side was restored to an older state, that is an earlier place. `CheckpointWriter`
 // decides when a checkpoint is written.
-import { timeoutSignal } from '../promises.js'
+import { Semaphore, timeoutSignal } from '../promises.js'
 import { TilecouchError } from '../errors.js'
-import { now } from '../times.js'
+import { fromMilliseconds, now } from '../times.js'
 import { fingerprint } from '../fingerprint.js'
 
 export const IDENTITY = 'tilecouch' // _local/tilecouch: the id of this database; every copy has another id
@@ -54,7 +54,7 @@ export async function checkpointId (source, target, { key, writes = true }) {
 export class Checkpoint {
   #sides
   #isWritable = true // whether the source may be written to
-  #queue = Promise.resolve() // writes run one after the other, so that an older one is never last
+  #writes = new Semaphore(1) // one after the other, so that an older one is never last
 
   /**
    * @param {import('./peer.js').Peer} source
@@ -116,7 +116,7 @@ export class Checkpoint {
    * @param {AbortSignal} [signal]
    */
   save (seq, counts, state = {}, signal) {
-    return this.#inTurn(async () => {
+    return this.#writes.run(async () => {
       const { session, started, begun } = this
       const places = { start_last_seq: begun, end_last_seq: seq, recorded_seq: seq }
       const entry = { session_id: session, start_time: started, end_time: now(), ...places, ...counts }
@@ -136,7 +136,7 @@ export class Checkpoint {
 
   /** Writes the state, if both sides still have the checkpoint. */
   writeHeartbeat (state) {
-    return this.#inTurn(async () => {
+    return this.#writes.run(async () => {
       if (this.#isWritable) await this.#sides.source.check(this.session)
       await this.#writeState(state)
     })
@@ -144,7 +144,7 @@ export class Checkpoint {
 
   /** Writes a new state to the target only: most often it is an error, and the source may be unreachable. */
   writeState (state, signal) {
-    return this.#inTurn(() => this.#writeState(state, signal))
+    return this.#writes.run(() => this.#writeState(state, signal))
   }
 
   #writeState (state, signal) {
@@ -153,12 +153,6 @@ export class Checkpoint {
       target.verify(this.session, doc)
       return { session_id: '', source_last_seq: 0, history: [], ...doc, ...this.about, ...state }
     }, signal)
-  }
-
-  #inTurn (task) {
-    const result = this.#queue.then(task)
-    this.#queue = result.catch(() => {})
-    return result
   }
 }
 
@@ -234,7 +228,7 @@ export class CheckpointWriter {
       error,
       reason,
       noted: now(),
-      up_to_date: upToDate && `${new Date(upToDate).toISOString().slice(0, 19)}Z`,
+      up_to_date: upToDate && fromMilliseconds(upToDate),
       bytes: this.tally.bytes,
       lacking: this.refusals.size,
       refused: this.refusals.list

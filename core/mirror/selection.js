@@ -4,6 +4,7 @@ import { parsePeriod } from '../times.js'
 import { selectorOf } from '../area.js'
 import { BLOCK_SIDE } from '../store/blocks.js'
 import { gridIn } from '../store/limits.js'
+import { attempt } from '../values.js'
 
 const UNMIRRORED = new RegExp(UNMIRRORED_IDS)
 const TILE = /^[a-z0-9][a-z0-9_-]*:\d/ // ids that may be tiles; others are not parsed
@@ -137,11 +138,5 @@ export class Selection {
   }
 }
 
-function parseTile (id) {
-  if (!TILE.test(id)) return undefined
-  try {
-    return parseTileId(id)
-  } catch {
-    return undefined // not a tile
-  }
-}
+/** The tile of an id, head or past; undefined for other documents. */
+const parseTile = id => TILE.test(id) ? attempt(() => parseTileId(id)) : undefined

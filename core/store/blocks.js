@@ -6,6 +6,7 @@
 //
 // Eight zero bytes: the edition did not read this tile. Eight bytes of 255: the edition found no tile there.
 
+import { cached } from '../cache.js'
 import { MAX_ZOOM } from '../grid.js'
 
 export const BLOCK_SIDE = 64 // tiles, in columns as in rows
@@ -174,9 +175,7 @@ export class TileSet {
   #places = new Map()
 
   add (z, x, y) {
-    const place = placeOfTile(z, x, y)
-    let bits = this.#places.get(place)
-    if (!bits) this.#places.set(place, bits = new Uint8Array(BLOCK_SIDE ** 2 / 8))
+    const bits = cached(this.#places, placeOfTile(z, x, y), () => new Uint8Array(BLOCK_SIDE ** 2 / 8))
     bits[byteOf(x, y)] |= 1 << (x & 7)
   }
 

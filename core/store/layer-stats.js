@@ -1,5 +1,6 @@
 // Adds up the view versions/by_zoom, grouped by layer, zoom and kind, to the counts of layers. Commands and viewer use
 // it, so that they show the same numbers.
+import { cached } from '../cache.js'
 
 /**
  * @typedef {object} Counts
@@ -30,8 +31,7 @@ export function addUp (rows) {
   /** @type {Map<string, LayerCounts>} */
   const layers = new Map()
   for (const { key: [layer, z, kind], value } of rows) {
-    const counts = layers.get(layer) ?? emptyCounts()
-    layers.set(layer, counts)
+    const counts = cached(layers, layer, emptyCounts)
     const zoom = counts.zooms.find(entry => entry.z === z) ?? { z, ...emptyNumbers() }
     if (!zoom.versions) counts.zooms.push(zoom)
     add(counts, kind, value)

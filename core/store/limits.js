@@ -9,12 +9,14 @@
 //     "parts": [{ "area": { "boxes": [[5.9, 45.8, 10.5, 47.8]] }, "zooms": { "min": 0, "max": 12 },
 //       "since": "2020-01-01T00:00:00Z" }] }
 import { areaFrom, selectorOf } from '../area.js'
+import { cached } from '../cache.js'
 import { faultIn } from '../documents.js'
 import { gridOf } from '../grids/index.js'
 import { compareIds } from '../ids.js'
 import { isLayerField } from '../layers.js'
 import { lowerBound } from '../lists.js'
 import { AFTER } from '../times.js'
+import { attempt } from '../values.js'
 import { tilesOfPlace } from './blocks.js'
 import { recordKinds } from './records.js'
 
@@ -74,14 +76,9 @@ export class Limits {
 
   /** Whether the blocks of a place belong to a part. @param {string} place */
   hasBlocks (place) {
-    let hasBlocks = this.#places.get(place)
-    if (hasBlocks === undefined) {
-      // a part without a past has no blocks
-      const hasPast = ({ z, x, y }) => (this.#sinceAt(z, x, y) ?? AFTER) < AFTER
-      hasBlocks = !this.#parts || [...tilesOfPlace(place)].some(hasPast)
-      this.#places.set(place, hasBlocks)
-    }
-    return hasBlocks
+    // a part without a past has no blocks
+    const hasPast = ({ z, x, y }) => (this.#sinceAt(z, x, y) ?? AFTER) < AFTER
+    return cached(this.#places, place, () => !this.#parts || [...tilesOfPlace(place)].some(hasPast))
   }
 
   /**
@@ -125,13 +122,7 @@ const withSelectors = (parts, grid) => parts.map(part => ({
 }))
 
 /** The grid of a layer, or Web Mercator if that is invalid: `tilecouch check` reports it. */
-export function gridIn (layer) {
-  try {
-    return gridOf(layer ?? {})
-  } catch {
-    return gridOf()
-  }
-}
+export const gridIn = layer => attempt(() => gridOf(layer ?? {})) ?? gridOf()
 
 /**
  * Sorts dropped times and joins the overlapping spans of each prune. Spans of different prunes are not joined: a load

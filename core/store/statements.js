@@ -2,9 +2,10 @@
 // are needed, and a limited number stays in memory.
 import { chunks } from '../lists.js'
 import { areaFrom, selectorOf } from '../area.js'
+import { cached } from '../cache.js'
 import { TilecouchError } from '../errors.js'
 import { blockId, byLayer, compareIds, layerId, limitsId, manifestId, parseTileId } from '../ids.js'
-import { sharePromise, shared } from '../promises.js'
+import { Semaphore, sharePromise, shared } from '../promises.js'
 import { Block, GONE, placeOfTile } from './blocks.js'
 import { Limits } from './limits.js'
 import { faultInRecord } from './records.js'
@@ -62,8 +63,7 @@ export class LayerStatements {
   #blocks = new Map()
   /** @type {Map<string, Promise<Record<string, string[]> | undefined>>} by id of a part */
   #parts = new Map()
-  /** The last call of refresh. @type {Promise<void>} */
-  #refreshing = Promise.resolve()
+  #refreshes = new Semaphore(1)
 
   constructor (couch, layer, signal) {
     this.couch = couch
@@ -78,8 +78,7 @@ export class LayerStatements {
   async refresh () {
     await this.open()
     const before = this.records
-    // calls run one after the other
-    await (this.#refreshing = this.#refreshing.catch(() => {}).then(() => this.#readRecords()))
+    await this.#refreshes.run(() => this.#readRecords())
     return before.size !== this.records.size || [...before].some(([id, rev]) => this.records.get(id) !== rev)
   }
 
@@ -238,8 +237,7 @@ export class LayerStatements {
     const index = (parts ?? []).findLastIndex(first => compareIds(first, place) <= 0)
     if (index < 0) return []
     const id = manifestId(this.layer, time, run, index)
-    const read = () => this.couch.docs([id], { signal: this.signal }).then(([{ doc }]) => partIn(doc))
-    const namesByPlace = await sharePromise(this.#parts, id, read)
+    const namesByPlace = await sharePromise(this.#parts, id, () => this.#readPart(id))
     if (!namesByPlace) this.#parts.delete(id)
     return namesByPlace && (namesByPlace[place] ?? [])
   }
@@ -275,12 +273,17 @@ export class LayerStatements {
     const namesByPlace = /** @type {Record<string, string[]>} */ ({})
     for (const index of (parts ?? []).keys()) {
       const id = manifestId(this.layer, time, run, index)
-      const [{ doc }] = await this.couch.docs([id], { signal: this.signal })
-      const blocksOfPart = partIn(doc)
+      const blocksOfPart = await this.#readPart(id)
       if (!blocksOfPart) throw new TilecouchError('NOT_FOUND', { reason: `the manifest ${id} is not here` })
       Object.assign(namesByPlace, blocksOfPart)
     }
     return namesByPlace
+  }
+
+  /** The blocks that a part of a manifest names, if it is here and valid. */
+  async #readPart (id) {
+    const [{ doc }] = await this.couch.docs([id], { signal: this.signal })
+    return doc && !faultInRecord(doc) ? doc.blocks : undefined
   }
 
   /** Reads blocks together, before `block` returns each one. @param {{place: string, name: string}[]} blocks */
@@ -305,9 +308,6 @@ function contentIn (blocks, x, y) {
   }
   return undefined
 }
-
-/** The blocks that a part of a manifest names, if it is valid. */
-const partIn = doc => doc && !faultInRecord(doc) ? doc.blocks : undefined
 
 /** Decodes the attachment of a block, which is bytes or base64. */
 function blockIn ({ _attachments: attachments }) {
@@ -341,9 +341,7 @@ export class StatementsByLayer {
   }
 
   of (layer) {
-    let statements = this.#layers.get(layer)
-    if (!statements) this.#layers.set(layer, statements = new LayerStatements(this.couch, layer, this.signal))
-    return statements
+    return cached(this.#layers, layer, () => new LayerStatements(this.couch, layer, this.signal))
   }
 
   /**

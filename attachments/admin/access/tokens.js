@@ -1,5 +1,6 @@
 // Tokens for private layers: a list, a form, and the new token, which is shown once. The store keeps only its hash.
 import { hashOf, isPattern, newToken, tokenDefaults, tokenId, tokenState, tokenText } from '../../../core/tokens.js'
+import { fromMilliseconds } from '../../../core/times.js'
 import { isSameJson } from '../../../core/values.js'
 import { time } from '../../format.js'
 import { html, useRef, useState, useSubmit } from '../../html.js'
@@ -17,8 +18,6 @@ const LASTS = [
   ['1', words.day], ['7', words.days(7)], ['30', words.days(30)], ['365', words.days(365)], ['0', words.always]
 ]
 const CLASSES = { valid: 'good', expired: '', revoked: 'bad' }
-
-const timeOf = ms => new Date(ms).toISOString().slice(0, 19) + 'Z'
 
 /** @typedef {{text: string, layers: string[]}} Made a token that was made just now */
 
@@ -94,7 +93,7 @@ async function makeToken (app, title, layers, days) {
   const { couch, docs, user } = app
   const { id, secret } = newToken()
   const now = couch.now()
-  const until = days > 0 ? timeOf(now + days * DAY) : undefined
+  const until = days > 0 ? fromMilliseconds(now + days * DAY) : undefined
   const doc = {
     _id: tokenId(id),
     type: 'token',
@@ -102,7 +101,7 @@ async function makeToken (app, title, layers, days) {
     hash: await hashOf(secret),
     layers,
     ...(until && { until }),
-    created: timeOf(now),
+    created: fromMilliseconds(now),
     user: user.name
   }
   docs.put(await couch.write(doc))
@@ -141,7 +140,7 @@ function End ({ doc: { _id: id, title }, isValid }) {
     if (!await confirm({ head: head(name), text, action, isDanger: true })) return
     const newest = await couch.read(id)
     if (!newest || newest.revoked) return
-    const revoked = timeOf(couch.now())
+    const revoked = fromMilliseconds(couch.now())
     docs.put(await couch.write({ ...newest, revoked }))
     await record(app, { what: 'token', done: 'changed', name, fields: { revoked: { after: revoked } } })
   }

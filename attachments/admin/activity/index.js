@@ -1,6 +1,7 @@
 // The page "Activity": who changed what and when, the newest first, and for how many days activity is kept.
 import { activityDays, activityDefaults, keptFrom } from '../../../core/activity.js'
 import { STORE_ID, isLayer } from '../../../core/ids.js'
+import { limitsOf, recordFields } from '../../../core/record-values.js'
 import { isExactTime } from '../../../core/times.js'
 import { breathe } from '../../dom.js'
 import { count, date, time, timeOfDay } from '../../format.js'
@@ -16,8 +17,7 @@ const FIELDS = 12 // fields of one change that are shown; the others are counted
 const MOST = 160 // characters of a value that are shown
 const SECONDS = /^(ttl|expires)$/ // fields whose numbers are seconds
 const BATCHES = 20 // batches of old activity to remove while the section is open
-const LEAST = 30 // days: see core/settings.js
-const MOST_DAYS = 36_500 // days
+const [LEAST_DAYS, MOST_DAYS] = limitsOf(recordFields.store.activityDays)
 
 const words = texts.activity
 const { keep: keepWords } = words
@@ -186,7 +186,7 @@ function Keep ({ isRead }) {
     <div class="row">
       <label>
         ${keepWords.days}
-        <input type="number" min=${LEAST} max=${MOST_DAYS} step="1" required value=${typed ?? String(days)}
+        <input type="number" min=${LEAST_DAYS} max=${MOST_DAYS} step="1" required value=${typed ?? String(days)}
           onInput=${({ target }) => setTyped(target.value)} />
       </label>
       <${Button} type="submit" busy=${busy}>${keepWords.save}<//>

@@ -27,7 +27,8 @@ const words = texts.layers
  * @property {any} [note] text under the field
  */
 
-const refuse = text => { throw new Error(text) }
+/** @param {string} text for users @param {string} [inner] the input that is wrong @returns {never} */
+export const refuse = (text, inner) => { throw Object.assign(new Error(text), inner && { inner }) }
 
 /** @param {number} least @param {number} most @returns {Format} */
 export const wholeFormat = (least, most) => ({
@@ -50,7 +51,10 @@ export const numberFormat = (least, most) => ({
 })
 
 /** @type {Format} */
-const textFormat = { read: text => text, show: value => typeof value === 'string' ? value : JSON.stringify(value) }
+export const textFormat = {
+  read: text => text,
+  show: value => typeof value === 'string' ? value : JSON.stringify(value)
+}
 
 const UNITS = /** @type {[string, number][]} */ ([
   ['y', 31536000], ['w', 604800], ['d', 86400], ['h', 3600], ['m', 60], ['s', 1]

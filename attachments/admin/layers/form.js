@@ -1,11 +1,12 @@
 // The form with all settings of a layer. Only fields that the user has touched are written. The other fields follow the
 // changes in the store.
+import { cached } from '../../../core/cache.js'
 import { faultIn } from '../../../core/documents.js'
 import { layerId } from '../../../core/ids.js'
 import { isLayerField } from '../../../core/layers.js'
 import { isSameJson } from '../../../core/values.js'
 import { date } from '../../format.js'
-import { html, useEffect, useRef, useState } from '../../html.js'
+import { html, useEffect, useRef, useState, useSubmit } from '../../html.js'
 import { useApp, useDocs, useShellLine } from '../app.js'
 import { Copyable } from '../../copy.js'
 import { Clash, fieldsBetween, record, save } from '../edit.js'
@@ -33,9 +34,7 @@ const unsaved = new WeakMap()
 
 /** @param {import('../documents.js').Documents} docs */
 export function unsavedOf (docs) {
-  const editsByLayer = unsaved.get(docs) ?? new Map()
-  unsaved.set(docs, editsByLayer)
-  return editsByLayer
+  return cached(unsaved, docs, () => new Map())
 }
 
 /** The edits of a layer, and a function that changes them. */
@@ -142,7 +141,6 @@ export function LayerForm ({ layer }) {
   hadDoc.current ||= Boolean(doc)
   const [edits, setEdits] = useEdits(docs, layer)
   const [problems, setProblems] = useState(/** @type {Record<string, any>} */ ({}))
-  const [isSaving, setSaving] = useState(false)
   const form = useRef(/** @type {HTMLElement | null} */ (null))
   useEffect(() => form.current?.querySelector('[aria-invalid]')?.focus(), [problems])
 
@@ -165,18 +163,9 @@ export function LayerForm ({ layer }) {
     return html`<p class="problem">${words.changedMeanwhile(valueText(value))}</p>`
   }
 
-  async function submit (event) {
-    event.preventDefault()
-    if (isSaving || !doc || !touched.length) return
-    setSaving(true)
-    try {
-      await saveEdits(edits)
-    } catch (error) {
-      app.say(texts.failed(error.message), true)
-    } finally {
-      setSaving(false)
-    }
-  }
+  const { submit, busy: isSaving } = useSubmit(async () => {
+    if (doc && touched.length) await saveEdits(edits).catch(error => app.say(texts.failed(error.message), true))
+  })
 
   /** @param {Edits} current */
   async function saveEdits (current) {

@@ -1,5 +1,5 @@
 // Commands that rename or remove a layer, and a button that removes an empty layer.
-import { isLayer, checkNewLayer, layerRange } from '../../../core/ids.js'
+import { RESERVED, isLayer, layerRange } from '../../../core/ids.js'
 import { html, useState } from '../../html.js'
 import { useApp, useShellLine } from '../app.js'
 import { Copyable } from '../../copy.js'
@@ -15,11 +15,7 @@ const { component: NameField } = inputField({ name: 'rename', label: words.newNa
 /** The fault of a name for a new layer, in words; empty if there is none. @param {any[]} layers documents */
 export function nameFault (name, layers) {
   if (!isLayer(name)) return texts.layers.bad.name
-  try {
-    checkNewLayer(name)
-  } catch {
-    return texts.layers.bad.reserved
-  }
+  if (RESERVED.has(name)) return texts.layers.bad.reserved
   return layers.some(doc => doc.layer === name) ? texts.layers.bad.taken(name) : ''
 }
 

@@ -1,10 +1,10 @@
 // Moves a layer up or down among the layers of its group: as few documents as possible get another `order`.
+import { isValue, layerRules } from '../../../core/rules.js'
+import { limitsOf } from '../../../core/record-values.js'
 import { fieldsBetween, record, save } from '../edit.js'
 
 const STEP = 10 // between two new orders, so that others fit between them
-const MOST = 1_000_000
-
-const isOrder = value => Number.isInteger(value) && value >= 0 && value <= MOST
+const [, MOST] = limitsOf(layerRules.order)
 
 /**
  * The orders that change when a layer moves.
@@ -20,7 +20,7 @@ export function ordersAfter (layers, from, to) {
   const changed = new Map()
   let before = -1
   for (const [index, { layer, order }] of list.entries()) {
-    const isAscending = order !== undefined && isOrder(order) && order > before
+    const isAscending = order !== undefined && isValue(order, layerRules.order) && order > before
     if (isAscending) {
       before = order
       continue
@@ -33,7 +33,8 @@ export function ordersAfter (layers, from, to) {
     before += room > 1 && room <= 2 * STEP ? 1 + ((room - 2) >> 1) : step
     changed.set(layer, before)
   }
-  return changed
+  if (before <= MOST) return changed
+  return ordersAfter(layers.map(({ layer }) => ({ layer })), from, to) // there is no room: renumber from the start
 }
 
 /** @param {import('../app.js').App} app @param {Map<string, number>} orders */
@@ -41,7 +42,7 @@ export async function writeOrders (app, orders) {
   const docs = new Map(app.docs.all('layer').map(doc => [doc.layer, doc]))
   for (const [layer, order] of orders) {
     const doc = docs.get(layer)
-    if (!doc) continue
+    if (!doc || doc.order === order) continue
     const { before, after } = await save(app.couch, doc, { order })
     app.docs.put(after)
     await record(app, { what: 'layer', done: 'changed', layer, fields: fieldsBetween(before, { order }) })

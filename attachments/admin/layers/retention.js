@@ -1,18 +1,17 @@
 // The field for the retention policy of a layer: which moments of its past are kept.
-import { checkRetention } from '../../../core/retention.js'
+import { MOST_MOMENTS, checkRetention } from '../../../core/retention.js'
 import { html } from '../../html.js'
 import { texts } from '../words.js'
 import {
-  FieldGroup, durationFormat, durationText, fieldsOf, listFormat, readGroup, showGroup, wholeFormat
+  FieldGroup, durationFormat, durationText, fieldsOf, listFormat, readGroup, refuse, showGroup, wholeFormat
 } from './fields.js'
 
 const words = texts.layers.retention
-const MOST = 1e6 // moments a rule may ask for, as in core/retention.js
 const COUNTS = ['last', 'hourly', 'daily', 'weekly', 'monthly', 'yearly']
 const { editions: choices } = words
 
 const inputs = {
-  ...Object.fromEntries(COUNTS.map(rule => [rule, { format: wholeFormat(0, MOST) }])),
+  ...Object.fromEntries(COUNTS.map(rule => [rule, { format: wholeFormat(0, MOST_MOMENTS) }])),
   within: { format: durationFormat, placeholder: '90d' },
   editions: [[undefined, choices.none], [true, choices.all], ['some', choices.some]],
   times: { format: listFormat, placeholder: '2023, 2024-03-01' }
@@ -34,8 +33,6 @@ export const retentionField = {
   read: readRetention,
   component: Retention
 }
-
-const refuse = (text, inner) => { throw Object.assign(new Error(text), { inner }) }
 
 function readRetention (typed) {
   const { times, ...rules } = readGroup(fields, typed)

@@ -1,6 +1,8 @@
 // The settings of a layer as fields, in the parts of the form.
 import { formats } from '../../../core/formats.js'
 import { encodings } from '../../../core/layers.js'
+import { limitsOf } from '../../../core/record-values.js'
+import { layerRules } from '../../../core/rules.js'
 import { texts } from '../words.js'
 import { boundsFormat, centerFormat, durationFormat, fieldsOf, wholeFormat } from './fields.js'
 import { retentionField } from './retention.js'
@@ -8,7 +10,8 @@ import { upstreamField } from './upstream.js'
 
 const words = texts.layers
 const { labels, hints, choices } = words
-const zoom = { format: wholeFormat(0, 30) }
+const wholeOf = field => wholeFormat(...limitsOf(layerRules[field]))
+const zoom = { format: wholeOf('minzoom') }
 const aboutOf = name => ({ name, label: labels[name], hint: hints[name] })
 const listOf = table => [...fieldsOf(table, aboutOf).values()]
 
@@ -17,7 +20,7 @@ export const parts = {
   about: listOf({
     name: {},
     group: { list: 'layer-groups' },
-    order: { format: wholeFormat(0, 1_000_000) },
+    order: { format: wholeOf('order') },
     version: {},
     attribution: { isWide: true, isLong: true },
     description: { isWide: true, isLong: true },
@@ -33,7 +36,7 @@ export const parts = {
   tiles: listOf({
     ttl: { format: durationFormat, placeholder: '7d' },
     format: [[undefined, words.none], ...Object.values(formats).map(({ ext }) => [ext, ext])],
-    tileSize: { format: wholeFormat(64, 4096), placeholder: '256' },
+    tileSize: { format: wholeOf('tileSize'), placeholder: '256' },
     encoding: [[undefined, words.none], ...encodings.map(encoding => [encoding, encoding])],
     retina: { list: 'layer-names' },
     same: { placeholder: 'pixels:2' }

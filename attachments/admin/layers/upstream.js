@@ -1,10 +1,12 @@
 // The field for the upstream of a layer, from which missing tiles come.
 import { gridOf } from '../../../core/grids/index.js'
 import { checkUpstream, isOfType, upstreamDefaults } from '../../../core/upstream.js'
+import { jsonOf } from '../../../core/values.js'
 import { html } from '../../html.js'
 import { texts } from '../words.js'
 import {
-  FieldGroup, boundsFormat, fieldsOf, listFormat, numberFormat, pairsFormat, readGroup, showGroup, wholeFormat
+  FieldGroup, boundsFormat, fieldsOf, listFormat, numberFormat, pairsFormat, readGroup, refuse, showGroup, textFormat,
+  wholeFormat
 } from './fields.js'
 
 const words = texts.layers.upstream
@@ -15,15 +17,8 @@ const FIRST = [
 
 /** A text, or an object as JSON: names of the matrices of a WMTS. */
 const matrixFormat = {
-  read (text) {
-    if (!text.startsWith('{')) return text
-    try {
-      return JSON.parse(text)
-    } catch {
-      throw new Error(texts.layers.bad.json)
-    }
-  },
-  show: value => typeof value === 'string' ? value : JSON.stringify(value)
+  ...textFormat,
+  read: text => text.startsWith('{') ? jsonOf(text) ?? refuse(texts.layers.bad.json) : text
 }
 
 /** Seconds, or one of two words. */

@@ -1,5 +1,7 @@
 // Reads the figures of the overview: layers from views, sizes, indexes and running tasks. No request waits for an
 // index: a view answers from its present state, and starts an update if that is short.
+import { ignoreMissing } from '../../../core/promises.js'
+import { fromMilliseconds } from '../../../core/times.js'
 
 const DESIGN = '_design/versions'
 const VIEW = `${DESIGN}/_view`
@@ -111,13 +113,10 @@ async function countRanges (couch, view, ranges, signal) {
   return rows?.map(({ rows: { length } }) => ({ tiles: Math.min(length, maxRows), isMore: length > maxRows })) ?? null
 }
 
-const timeOf = ms => new Date(Math.max(0, ms)).toISOString().slice(0, 19) + 'Z'
+const timeOf = ms => fromMilliseconds(Math.max(0, ms))
 
 /** The answer, or null if the index or view is not deployed. */
-const orMissing = answer => answer.catch(error => {
-  if (error.status !== 404) throw error
-  return null
-})
+const orMissing = async answer => await answer.catch(ignoreMissing) ?? null
 
 /** Tasks name the shards of a database: `shards/80000000-ffffffff/tiles.1700000000`. */
 const isOf = ({ database = '' }, name) =>

@@ -1,5 +1,6 @@
 // Pure functions that compute the growth of a store from its editions, by the month in which they were loaded, not by
 // the time of their content.
+import { cached } from '../../../core/cache.js'
 
 const DAY = 86_400_000 // milliseconds
 const LATELY = 183 // days before now that an estimate covers
@@ -17,6 +18,8 @@ export const learntAt = ({ finished, started }) => finished ?? started
 /** Versions that an edition added. @param {Edition} edition */
 export const versionsOf = ({ created = 0, advanced = 0, backfilled = 0 }) => created + advanced + backfilled
 
+const emptyMonth = month => ({ month, bytes: 0, versions: 0, editions: 0 })
+
 /**
  * Every month from the first edition until now, including months without editions.
  * @param {Edition[]} editions @param {number} now milliseconds
@@ -29,8 +32,7 @@ export function monthsOf (editions, now) {
   for (const edition of editions) {
     const month = learntAt(edition)?.slice(0, 7)
     if (!month) continue
-    const sum = months.get(month) ?? { month, bytes: 0, versions: 0, editions: 0 }
-    months.set(month, sum)
+    const sum = cached(months, month, () => emptyMonth(month))
     sum.bytes += edition.bytes ?? 0
     sum.versions += versionsOf(edition)
     sum.editions++
@@ -39,7 +41,7 @@ export function monthsOf (editions, now) {
   const last = [new Date(now).toISOString().slice(0, 7), ...months.keys()].reduce((a, b) => a > b ? a : b)
   const list = []
   for (let month = first; month && month <= last; month = nextMonth(month)) {
-    list.push(months.get(month) ?? { month, bytes: 0, versions: 0, editions: 0 })
+    list.push(months.get(month) ?? emptyMonth(month))
   }
   return list
 }

@@ -97,11 +97,7 @@ function Remove ({ doc }) {
 
   async function remove () {
     if (!await confirm({ head: head(doc.command), text, action, isDanger: true })) return
-    try {
-      await docs.remove(doc)
-    } catch (error) {
-      say(texts.failed(error.message), true)
-    }
+    await docs.remove(doc).catch(error => say(texts.failed(error.message), true))
   }
 
   return html`<${Button} aria-label=${label(nameOf(doc))} onClick=${remove}>${button}<//>`
