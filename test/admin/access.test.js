@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { accessOf, setAccess } from '../../loader/store/access.js'
 import { activityOf, hashOf, parseToken } from '../../core/index.js'
-import { gate } from '../support/client/front.js'
+import { createGate } from '../support/client/front.js'
 import { holdWrites, isRead, onAdmin } from '../support/control-room.js'
+import { enterSection } from './steps.js'
 
 const group = (page, name) => page.getByRole('group', { name, exact: true })
 
@@ -73,8 +74,7 @@ onAdmin('the section Access', stage => {
   })
 
   it('asks before a change when another admin has changed the access, and keeps both changes', async () => {
-    const page = await stage.enter('access')
-    await isRead(page, '.access')
+    const page = await enterSection(stage, 'access')
     await setAccess(stage.store, { writers: { names: ['otto'] } })
     const form = group(page, 'Writers')
     await form.getByLabel('Name').fill('anna')
@@ -87,17 +87,15 @@ onAdmin('the section Access', stage => {
   })
 
   it('shows a change of another admin as soon as its activity is recorded', async () => {
-    const page = await stage.enter('access')
-    await isRead(page, '.access')
+    const page = await enterSection(stage, 'access')
     await setAccess(stage.store, { writers: { names: ['<b>otto</b>'] } })
     await noteChange()
     await group(page, 'Writers').getByText('<b>otto</b>').waitFor()
   })
 
   it('keeps a change when an older answer arrives late', async () => {
-    const page = await stage.enter('access')
-    await isRead(page, '.access')
-    const [requestArrived, lateAnswer, requestEnded] = [gate(), gate(), gate()]
+    const page = await enterSection(stage, 'access')
+    const [requestArrived, lateAnswer, requestEnded] = [createGate(), createGate(), createGate()]
     let isFirst = true
     await page.route('**/_security', async route => {
       const request = route.request()
@@ -176,8 +174,7 @@ onAdmin('the section Access', stage => {
   })
 
   it('makes a token, shows it once, and revokes it', async () => {
-    const page = await stage.enter('access')
-    await isRead(page, '.access')
+    const page = await enterSection(stage, 'access')
     const card = page.locator('.tokens')
     await card.getByText('New token').click()
     await card.getByLabel('For whom, or what').fill('<i>the press</i>')

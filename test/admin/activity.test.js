@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { STORE_ID, activityId } from '../../core/index.js'
 import { screens } from '../viewer/browser.js'
 import { onAdmin, runOf, timeOf } from '../support/control-room.js'
+import { writeDocuments } from './steps.js'
 
 const DAY = 86_400_000 // milliseconds
 
@@ -17,10 +18,7 @@ onAdmin('the section Activity', stage => {
       at: timeOf(time), via: 'page', what: 'layer', done: 'changed', ...fields
     }
   }
-  const put = async docs => {
-    const refused = (await stage.store.couch.bulk(docs)).filter(({ error }) => error)
-    assert.deepEqual(refused, [])
-  }
+  const put = docs => writeDocuments(stage, docs)
   const enter = async (place = 'activity', screen = screens.desk) => {
     const page = await stage.enter(place, stage.owner, screen)
     await page.locator('.activity-section:not([aria-busy])').waitFor()

@@ -4,9 +4,10 @@ import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { setAccess } from '../../loader/store/access.js'
 import { findBarriers } from '../support/axe.js'
-import { gate } from '../support/client/front.js'
+import { createGate } from '../support/client/front.js'
 import { onAdmin } from '../support/control-room.js'
 import { resize, screens } from '../viewer/browser.js'
+import { becomeUser } from './steps.js'
 
 const PAUSE = 5000 // milliseconds before the feed is asked again after a failure
 const MEMBERS = { admins: { names: [], roles: [] }, members: { names: [], roles: ['readers'] } }
@@ -68,11 +69,7 @@ onAdmin('the frame', stage => {
 
   it('shows a message and no sections to a user who may not write', async () => {
     const page = await stage.visit()
-    await page.route('**/_session', async (route, request) => {
-      if (request.method() !== 'GET') return route.continue()
-      await route.fulfill({ json: { ok: true, userCtx: { name: 'rita', roles: ['staff'] } } })
-    })
-    await page.reload()
+    await becomeUser(page, { name: 'rita', role: 'staff' })
     await page.getByText('rita may not administer this store').waitFor()
     assert.equal(await page.locator('#sections a').count(), 0)
   })
@@ -99,7 +96,7 @@ onAdmin('the frame', stage => {
   it('does not ask again for a request that began before the dialog was closed', async () => {
     const page = await stage.enter('layers')
     await page.getByText('Live').waitFor()
-    const { opened, open } = gate()
+    const { opened, open } = createGate()
     const refusal = { status: 401, json: { error: 'unauthorized', reason: 'The session has ended.' } }
     const feeds = []
     await page.route(/_changes/, async route => {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { layerId } from '../../core/index.js'
 import { png } from '../support/tiles.js'
 import { holdWrites, onAdmin } from '../support/control-room.js'
+import { becomeUser } from './steps.js'
 
 const input = (page, name) => page.locator(`[data-field="${name}"]`)
 const fill = async (page, values) => {
@@ -233,11 +234,7 @@ onAdmin('the section Layers', stage => {
     await page.getByText('Everybody can read this store').waitFor()
     await page.getByText('tilecouch access --private').waitFor()
     await page.getByText('tilecouch serve --private-layers seen --access-keys-file access-keys').waitFor()
-    await page.route('**/_session', async (route, request) => {
-      if (request.method() !== 'GET') return route.continue()
-      await route.fulfill({ json: { ok: true, userCtx: { name: 'rita', roles: ['tilecouch-writer'] } } })
-    })
-    await page.reload()
+    await becomeUser(page, { name: 'rita', role: 'tilecouch-writer' })
     await page.locator('.layer:not([aria-busy])').waitFor()
     await page.getByText('Everybody can read this store').waitFor()
     assert.equal(await page.getByText('tilecouch access --private').count(), 0)

@@ -6,6 +6,7 @@ import { activityId, editionId, layerId, workId } from '../../core/index.js'
 import { texts } from '../../attachments/admin/words.js'
 import { screens } from '../viewer/browser.js'
 import { isRead, onAdmin, runOf, timeOf } from '../support/control-room.js'
+import { writeDocuments } from './steps.js'
 
 const LAYERS = 200
 const EDITIONS = 300 // of the first layer; 3 of the others
@@ -62,14 +63,7 @@ function * documents (user) {
 onAdmin('a large store', stage => {
   before(async function () {
     this.timeout(180000)
-    let batch = []
-    const put = async () => {
-      const refused = (await stage.store.couch.bulk(batch)).filter(({ error }) => error)
-      assert.deepEqual(refused.slice(0, 3), [])
-      batch = []
-    }
-    for (const doc of documents(stage.owner.name)) if (batch.push(doc) === 1000) await put()
-    await put()
+    await writeDocuments(stage, documents(stage.owner.name))
   })
 
   for (const [name, screen] of Object.entries({ desk: screens.desk, phone: screens.phone })) {

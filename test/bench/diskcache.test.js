@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { measureLevels } from '../../bench/diskcache.js'
 import { clockOf } from '../../bench/diskcache/clients/gateway.js'
 import { openFiles } from '../../bench/diskcache/clients/files.js'
@@ -134,10 +135,10 @@ describe('the benchmark of caches', () => {
       const diskcache = await findDiskCache()
       if (!diskcache) return skip(this, 'DISKCACHE_PYTHON names no Python that has diskcache')
       const { preset: before, files: [file], known } = await writeOperations(folder.dir, { processes: 1, count: 1000 })
-      const cacheOptions = { cache: 'Cache', options: {}, dir: path.join(folder.dir, 'cache'), keys }
+      const cacheOptions = { cache: 'Cache', options: {}, dir: folder.path('cache'), keys }
       const task = {
         kind: 'diskcache', where: cacheOptions, operations: file, preset: before,
-        ...base, timings: path.join(folder.dir, 'timings')
+        ...base, timings: folder.path('timings')
       }
       const [{ samples, timings, ...outcome }] =
         await runWorkers([diskcache.python, [worker('worker.py')]], [task], { signal: new AbortController().signal })
@@ -172,11 +173,10 @@ async function startDatabase () {
   const { port, close } = await startServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://x')
     const [, , key] = pathname.split('/').map(decodeURIComponent)
-    const parts = []
-    for await (const part of request) parts.push(part)
+    const bytes = await buffer(request)
     const doc = docs.get(key)
     requests.push({ method: request.method, authorization: request.headers.authorization })
-    const end = (status, body, headers = {}) => { response.writeHead(status, headers).end(body) }
+    const end = (status, text, headers = {}) => { response.writeHead(status, headers).end(text) }
     if (request.method === 'GET') return doc ? end(200, doc.bytes) : end(404, '{}')
     if (request.method === 'HEAD') {
       if (doc) end(200, '', { etag: `"${doc.rev}"` })
@@ -186,7 +186,7 @@ async function startDatabase () {
     }
     if ((searchParams.get('rev') ?? undefined) !== doc?.rev) return end(409, '{"error":"conflict"}')
     if (request.method === 'DELETE') docs.delete(key)
-    else docs.set(key, { rev: `${requests.length}-a`, bytes: Buffer.concat(parts) })
+    else docs.set(key, { rev: `${requests.length}-a`, bytes })
     end(201, '{}')
   })
   return Object.assign(state, { db: `http://me:secret@127.0.0.1:${port}/tiles`, close })

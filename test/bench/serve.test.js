@@ -94,7 +94,7 @@ describe('the benchmark of servers', () => {
     it('for all paths of a list in order, from the given start, over the given connections', async function () {
       const wrk = findWrk()
       if (!wrk) return skip(this, 'wrk is not installed')
-      const list = path.join(folder.dir, 'list')
+      const list = folder.path('list')
       await writeList(list, [{ path: '/1' }, { path: '/2', etag: '"2"' }, { path: '/3' }])
       const run = await runWrk(wrk, { url: server.url, list, start: 1, connections: 1, seconds: 1 })
       // wrk discards its first request, which only tests the connection
@@ -179,11 +179,11 @@ describe('the tiles of the benchmark of servers', () => {
   })
 
   it('are the same as files, as MBTiles and as versions', async () => {
-    mkdirSync(path.join(folder.dir, 'files'))
-    await writeTree(path.join(folder.dir, 'files'), places)
-    writeMbtiles(path.join(folder.dir, 'tiles.mbtiles'), places)
+    mkdirSync(folder.path('files'))
+    await writeTree(folder.path('files'), places)
+    writeMbtiles(folder.path('tiles.mbtiles'), places)
     for (const name of [path.join('files', LAYER), 'tiles.mbtiles']) {
-      const source = await openSource(path.join(folder.dir, name))
+      const source = await openSource(folder.path(name))
       const tiles = []
       for await (const { z, x, y, read } of source.tiles()) tiles.push({ z, x, y, bytes: Buffer.from(await read()) })
       await source.close()

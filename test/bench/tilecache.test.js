@@ -101,7 +101,7 @@ describe('the page cache', () => {
   const folder = useFolder()
 
   it('is dropped through the control file, or not, with a reason; files hold the bytes of the tiles', async () => {
-    const control = path.join(folder.dir, 'drop_caches')
+    const control = folder.path('drop_caches')
     writeFileSync(control, '')
     const cache = await openPageCache('http://127.0.0.1:5984', control)
     await cache.drop()
@@ -109,7 +109,7 @@ describe('the page cache', () => {
     assert.equal(readFileSync(control, 'utf8'), '3')
     assert.match((await openPageCache('http://localhost', path.join(folder.dir, 'none', 'x'))).why ?? '',
       /may not be written/)
-    assert.match((await openPageCache('http://tiles.example', path.join(folder.dir, 'drop_caches'))).why ?? '',
+    assert.match((await openPageCache('http://tiles.example', folder.path('drop_caches'))).why ?? '',
       /another machine/)
     await writeFiles(folder.dir, tiles, { synced: true })
     for (const tile of tiles) assert.deepEqual(readFileSync(fileOf(folder.dir, tile)), tile.bytes)

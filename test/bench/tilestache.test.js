@@ -2,7 +2,6 @@
 // without it.
 import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
-import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { LAYER, placesOf, writeTree } from '../../bench/block.js'
 import { abVersion, findAb, parseAb, runAb } from '../../bench/programs/ab.js'
@@ -168,15 +167,15 @@ describe('the benchmark of TileStache', () => {
       { name: 'Disk', path: '/c', dirs: 'portable' })
     const [setup, nginx] = [await findTileStache(), findNginx()]
     if (!setup || !nginx) return skip(this, 'TileStache (TILESTACHE_PYTHON) or nginx is not installed')
-    const cache = path.join(folder.dir, 'cache')
+    const cache = folder.path('cache')
     await mkdir(cache)
     await writeTree(cache, [place], () => tile)
     const tilestache = await startTileStache(setup,
-      { cache, source: server.url, dir: path.join(folder.dir, 'stache'), probe: xyz(place) })
+      { cache, source: server.url, dir: folder.path('stache'), probe: xyz(place) })
     try {
       assert.deepEqual(await sentOf(tilestache.url + xyz(place), tile), tile)
       const front = await startNginx(nginx,
-        { dir: path.join(folder.dir, 'nginx'), http: tryFilesConf({ cache, url: tilestache.url }), probe: xyz(place) })
+        { dir: folder.path('nginx'), http: tryFilesConf({ cache, url: tilestache.url }), probe: xyz(place) })
       try {
         const answers = await Promise.all([xyz(place), xyz({ ...place, y: 9 })].map(uri => fetch(front.url + uri)))
         assert.deepEqual(answers.map(({ status, headers }) => [status, headers.get('x-static')]),

@@ -1,7 +1,6 @@
 // tilecouch check on the command line.
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, readdirSync } from 'node:fs'
-import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { publish } from '../../loader/couchapp/publish.js'
 import { backends, onEachStore } from '../support/backends.js'
@@ -35,7 +34,7 @@ describe('tilecouch check', () => {
     assert.equal(first.code, 1)
     assert.match(first.out, /: 1 layer, 3 tiles, 4 versions, .*\n {2}3 faults, 0 warnings\n/)
     assert.match(first.out, /\n--fix repairs 2 of these\.\n$/)
-    const list = path.join(folder.dir, 'found.jsonl')
+    const list = folder.path('found.jsonl')
     const second = await run('--fix', '--db', url, '--report', list)
     assert.equal(second.code, 1)
     assert.match(second.out, pattern(
@@ -57,7 +56,7 @@ describe('tilecouch check', () => {
 
   it('repairs a layer although a folder has its name, and refuses to repair the folder', async () => {
     const before = process.cwd()
-    mkdirSync(path.join(folder.dir, 'osm'))
+    mkdirSync(folder.path('osm'))
     process.chdir(folder.dir)
     try {
       const { code, out, err } = await run('osm', '--fix', '--db', url)
@@ -143,7 +142,7 @@ describe('tilecouch check of files', () => {
 
   it('prints one object with --json, and writes all findings with --report', async () => {
     const files = Object.fromEntries(Array.from({ length: 4 }, (_, y) => [`tiles/2/3/${y}.png`, Buffer.from('<html>')]))
-    const list = path.join(folder.dir, 'found.jsonl')
+    const list = folder.path('found.jsonl')
     const { code, out, err } = await run(await folderWith(files), '--json', '--report', list)
     assert.deepEqual([code, err], [1, ''])
     const { what, kind, tiles, bytes, checked, faults, warnings, kinds, examples, first, seconds } = JSON.parse(out)
@@ -173,7 +172,7 @@ describe('tilecouch check of files', () => {
     assert.equal((await run(dir, '--bbox', '10,10,20,20')).code, 1, 'there is nothing')
     const triangle = { type: 'Polygon', coordinates: [[[-89, 1], [-1, 1], [-1, 60], [-89, 1]]] }
     folder.write({ 'area.geojson': JSON.stringify(triangle) })
-    assert.match((await run(dir, '--polygon', path.join(folder.dir, 'area.geojson'))).out, /1 tile,/)
+    assert.match((await run(dir, '--polygon', folder.path('area.geojson'))).out, /1 tile,/)
   })
 
   it('refuses wrong options and targets with an error code', async () => {

@@ -2,6 +2,7 @@
 /* global map, left, right, control, tilecouch, said -- of the page */
 // Tests the compare control and its handle in a browser.
 import assert from 'node:assert/strict'
+import { dragTouch } from '../viewer/areas.js'
 import { screens } from '../viewer/browser.js'
 import { drag, onControls } from '../support/client/controls.js'
 
@@ -101,12 +102,7 @@ describe('the compare control', function () {
   it('moves its handle with a finger', async () => {
     const page = await open({}, screens.phone)
     const box = /** @type {any} */ (await handle(page).boundingBox())
-    const session = await page.context().newCDPSession(page)
-    const touch = (type, ...xs) => session.send('Input.dispatchTouchEvent',
-      { type, touchPoints: xs.map(x => ({ x, y: box.y + 20 })) })
-    await touch('touchStart', box.x + 22)
-    for (const distance of [20, 50, 78]) await touch('touchMove', box.x + 22 + distance)
-    await touch('touchEnd')
+    await dragTouch(page, { x: box.x + 22, y: box.y + 20 }, [78, 0])
     assert.ok(Math.abs(await page.evaluate(() => control.getSplit()) - 0.7) < 0.01)
   })
 

@@ -8,10 +8,10 @@ import { onEachStore, as } from '../support/backends.js'
 import { startServer } from '../support/server.js'
 import { png } from '../support/tiles.js'
 import { publishFunctions } from '../support/published.js'
+import { bytesOf } from './pictures.js'
 
 const T = step => `2024-01-0${step}T00:00:00Z`
 const version = (x, y, step) => ({ layer: 'osm', z: 3, x, y, time: T(step), bytes: png(x * 100 + y * 10 + step) })
-const bytesOf = async blob => Buffer.from(await blob.arrayBuffer())
 const never = new AbortController().signal
 
 onEachStore('a CouchSource', backend => {

@@ -15,10 +15,11 @@ const resolutions = swiss.matrices.map(({ cellSize }) => cellSize)
 /** A coordinate system as a page creates it with Proj4Leaflet. */
 const proj = (options = {}) =>
   ({ code: 'EPSG:2056', definition: swiss.definition, origin: [2420000, 1350000], resolutions, ...options })
+const ALPS = { crs: 'LV95', center: [46.8, 8.2], zoom: 17 }
 const moves = [
   ['swiss', 'LV95', [46.8, 8.2], 17], ['swiss', 'LV95', [46.9, 7.4], 16], ['swiss', proj(), [46.8, 8.2], 17],
   // a map whose first zoom is zoom 10 of the grid
-  ['swiss', proj({ resolutions: resolutions.slice(10), bounds: undefined }), [46.8, 8.2], 7],
+  ['swiss', proj({ resolutions: resolutions.slice(10) }), [46.8, 8.2], 7],
   ['degrees', 'WorldCRS84Quad', [20, 10], 3], ['degrees', 'EPSG4326', [20, 10], 2],
   ['degrees', 'WorldCRS84Quad', [-60, 179], 3],
   ['europe', 'EuropeanETRS89_LAEAQuad', [50, 10], 3], ['arctic', 'UPSArcticWGS84Quad', [88, 20], 3]
@@ -55,8 +56,7 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
   }
 
   it('changes all tiles of a step in one frame', async () => {
-    const page = await stage.show('swiss',
-      { time: T(1), together: UNHURRIED, map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
+    const page = await stage.show('swiss', { time: T(1), together: UNHURRIED, map: ALPS })
     await page.evaluate(() => window.see.watch())
     await stage.at(page, T(2))
     const frames = await page.evaluate(() => window.frames())
@@ -80,7 +80,7 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
   })
 
   it('shows a part of an ancestor for a missing tile only when its zooms halve the resolution', async () => {
-    const page = await stage.show('swiss', { time: T(1), map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
+    const page = await stage.show('swiss', { time: T(1), map: ALPS })
     assert.equal((await stage.rest(page))['17/9/6'], '-')
     assert.ok(stage.front.requests('tile').every(({ tile }) => tile.startsWith('17/')))
     await stage.store.write([{ layer: 'degrees', z: 3, x: 4, y: 1, time: T(4), gone: true }])
@@ -100,15 +100,14 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
   })
 
   it('returns the tile at a place with its versions', async () => {
-    const page = await stage.show('swiss', { map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
+    const page = await stage.show('swiss', { map: ALPS })
     const { z, x, y, versions } = await call(page, 'layer.tileAt', [46.8, 8.6])
     assert.deepEqual({ z, x, y }, swiss.tileAt(8.6, 46.8, 17))
     assert.ok(versions.length >= 1)
   })
 
   it('is drawn by a couch layer too, with its newest tiles', async () => {
-    const page =
-      await stage.show('swiss', { kind: 'couch', wait: false, map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
+    const page = await stage.show('swiss', { kind: 'couch', wait: false, map: ALPS })
     await page.waitForFunction(() => { const view = window; return Object.keys(view.see.picture())
       .length >= 4 && !view.layer.isLoading() && !Object.values(view.see.picture()).some(text => /[~?]/.test(text)) })
     const picture = await pictureOf(page)
@@ -137,7 +136,7 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
     try {
       const page = await stage.page()
       await page.evaluate(url => { Object.assign(window, { db: `${url}/db` }) }, gateway.url)
-      await draw(page, 'swiss', { time: T(1), map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
+      await draw(page, 'swiss', { time: T(1), map: ALPS })
       for (const step of [1, 2]) shows(await stage.at(page, T(step)), 'swiss', step)
       const status = await page.evaluate(async ([url, time]) => {
         const statusOf = address => fetch(`${url}/${address}.png`).then(response => response.status)
@@ -170,7 +169,7 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', {
   })
 
   it('is drawn at two times by the compare control in side mode', async () => {
-    const page = await stage.show('swiss', { time: T(1), map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
+    const page = await stage.show('swiss', { time: T(1), map: ALPS })
     await page.evaluate(([leftTime, rightTime]) => {
       const view = window
       view.right = L.tileLayer.couch.history(view.db, { layer: 'swiss', time: rightTime, preload: 0 }).addTo(view.map)

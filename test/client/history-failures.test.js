@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { CouchSource } from '../../client/source/couch-source.js'
-import { gate, seconds } from '../support/client/front.js'
+import { createGate, seconds } from '../support/client/front.js'
 import { T, layers, picture as imageOf } from '../support/client/gallery.js'
 import { draw } from '../support/client/maps.js'
 import { call, eventsOf, onStage, pictureOf, shows, waitForEvent } from '../support/client/suite.js'
@@ -178,7 +178,7 @@ onStage('a history layer at a store that fails', { layers: ['steps', 'holes'], w
   })
 
   it('gives up a request after its timeout, and sends it again', async () => {
-    const barrier = gate()
+    const barrier = createGate()
     let count = 0
     stage.front.rule(({ kind }) => kind === 'index' && count++ === 0 ? barrier.opened : undefined)
     const page = await stage.show('steps', { timeout: 300, wait: false })

@@ -2,17 +2,14 @@
 // Tests what a history layer requests and preloads, and that nothing is left after its removal.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { gate, seconds } from '../support/client/front.js'
+import { seconds } from '../support/client/front.js'
 import { LENGTH, T, stepAt } from '../support/client/gallery.js'
 import { call, onStage, shows } from '../support/client/suite.js'
+import { holdRequests } from './requests.js'
 
 const moveTo = (page, place) => page.evaluate(center => { window.map.setView(center, 3, { animate: false }) }, place)
 /** Makes every request of a kind wait until the gate is opened. */
-const hold = ({ front }, kind) => {
-  const barrier = gate()
-  front.rule(entry => entry.kind === kind ? barrier.opened : undefined)
-  return barrier
-}
+const hold = ({ front }, kind) => holdRequests(front, entry => entry.kind === kind)
 
 /** Removes the map or the layer, and asserts that later answers cause no request, timer or event. */
 async function removeQuietly ({ front }, page, barrier, target) {

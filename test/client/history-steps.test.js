@@ -1,10 +1,10 @@
 /* global window, L -- of the page, in functions that run there */
 // Tests the steps of the clock of a history layer: kept images, frames, moves of the map and events.
 import assert from 'node:assert/strict'
-import { gate } from '../support/client/front.js'
 import { LENGTH, T, stepAt } from '../support/client/gallery.js'
 import { stepsWithLateTile, stormOfSteps } from '../support/client/map-contract.js'
 import { UNHURRIED, call, frames, onStage, shows } from '../support/client/suite.js'
+import { holdRequests } from './requests.js'
 
 const STEPS = [1, 2, 3, 4, 5]
 const differing = (picture, from, to) => Object.keys(picture).filter(key => {
@@ -100,9 +100,8 @@ onStage('a step of the clock while the map moves', { layers: ['steps', 'depths']
     for (const [from, to] of [[3, 4], [4, 3]]) {
       it(`shows one time in each frame from zoom ${from} to ${to} (zoomAnimation: ${zoomAnimation})`, async () => {
         const page = await stage.show('depths', { time: T(1), together: UNHURRIED, map: { zoom: from, zoomAnimation } })
-        const barrier = gate()
-        stage.front.rule(({ tile, kind }) => kind === 'tile' && tile === (to === 4 ? '4/8/8' : '3/4/4')
-          ? barrier.opened : undefined)
+        const lateTile = to === 4 ? '4/8/8' : '3/4/4'
+        const barrier = holdRequests(stage.front, ({ tile, kind }) => kind === 'tile' && tile === lateTile)
         for (const order of ['step', 'zoom']) {
           const step = order === 'step' ? 2 : 1
           const pictures = await frames(page, async () => {
@@ -171,8 +170,7 @@ onStage('the state of a history layer', { layers: ['steps'] }, stage => {
     stage.front.forget()
     for (const step of [2, 3]) shows(await stage.at(page, T(step)), 'steps', step)
     assert.deepEqual(stage.front.tiles(), [])
-    const barrier = gate()
-    stage.front.rule(({ kind }) => kind === 'tile' ? barrier.opened : undefined)
+    const barrier = holdRequests(stage.front, ({ kind }) => kind === 'tile')
     await page.evaluate(time => {
       const stop = new AbortController()
       const { layer } = window

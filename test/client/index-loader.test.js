@@ -32,12 +32,12 @@ function createLoader () {
     onError: error => reports.push(error.code),
     onBack: () => reports.push('back')
   })
-  return { asked: requests, said: reports, index, loader }
+  return { requests, reports, index, loader }
 }
 
 describe('an index loader', () => {
   it('sends one request for all missing columns of a view, and none for known ones', async () => {
-    const { asked: requests, said: reports, index, loader } = createLoader()
+    const { requests, reports, index, loader } = createLoader()
     loader.want([column(1, 0, 5), column(2, 0, 5)])
     assert.deepEqual(requests.map(({ columns }) => columns), [[column(1, 0, 7), column(2, 0, 7)]])
     await requests[0].answer([[version(1, 2)], []])
@@ -50,7 +50,7 @@ describe('an index loader', () => {
   })
 
   it('does not request rows that an open request already covers', async () => {
-    const { asked: requests, loader } = createLoader()
+    const { requests, loader } = createLoader()
     loader.want([column(1, 0, 7)])
     loader.want([column(1, 0, 7)])
     loader.want([column(1, 4, 11)])
@@ -58,7 +58,7 @@ describe('an index loader', () => {
   })
 
   it('aborts a request when none of its columns is in view any more', async () => {
-    const { asked: requests, said: reports, index, loader } = createLoader()
+    const { requests, reports, index, loader } = createLoader()
     loader.want([column(1, 0, 3), column(2, 0, 3)])
     loader.want([column(2, 0, 3), column(3, 0, 3)])
     loader.want([column(9, 0, 3)])
@@ -72,7 +72,7 @@ describe('an index loader', () => {
   })
 
   it('repeats a failed request until the store answers, and reports the fault and its end', async () => {
-    const { asked: requests, said: reports, loader } = createLoader()
+    const { requests, reports, loader } = createLoader()
     loader.want([column(1, 0, 3)])
     await requests[0].fail()
     await until(() => requests.length === 2)
@@ -81,7 +81,7 @@ describe('an index loader', () => {
   })
 
   it('requests failed columns again at once on retry, and only those', async () => {
-    const { asked: requests, loader } = createLoader()
+    const { requests, loader } = createLoader()
     loader.want([column(1, 0, 3)])
     loader.retry()
     assert.equal(requests.length, 1)
@@ -94,7 +94,7 @@ describe('an index loader', () => {
   })
 
   it('reports the end of a fault when the failed columns are not needed any more', async () => {
-    const { asked: requests, said: reports, loader } = createLoader()
+    const { requests, reports, loader } = createLoader()
     loader.want([column(1, 0, 3)])
     await requests[0].answer()
     loader.want([column(2, 0, 3)])
@@ -106,7 +106,7 @@ describe('an index loader', () => {
   })
 
   it('requests rows again when one of their tiles changes during the request', async () => {
-    const { asked: requests, index, loader } = createLoader()
+    const { requests, index, loader } = createLoader()
     loader.want([column(1, 0, 7)])
     loader.expire(5, 1, 6)
     loader.expire(5, 2, 6)
@@ -119,7 +119,7 @@ describe('an index loader', () => {
   })
 
   it('requests all columns again when all expire during the request', async () => {
-    const { asked: requests, loader } = createLoader()
+    const { requests, loader } = createLoader()
     loader.want([column(1, 0, 7), column(2, 0, 7)])
     loader.expireAll()
     await requests[0].answer()

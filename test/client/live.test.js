@@ -2,7 +2,7 @@
 // Tests layers that follow the change feed of a store.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { gate, seconds } from '../support/client/front.js'
+import { createGate, seconds } from '../support/client/front.js'
 import { T, picture, tilesOf } from '../support/client/gallery.js'
 import { call, onStage, pictureOf } from '../support/client/suite.js'
 
@@ -126,7 +126,7 @@ onStage('layers that follow a store', { layers: [], everywhere: true }, stage =>
 
   it('a couch layer keeps the newest image when an older one arrives later', async () => {
     const { page, layer } = await follow({ kind: 'couch' })
-    const lateAnswer = gate()
+    const lateAnswer = createGate()
     let first = true
     stage.front.rule(({ kind }) => {
       if (kind !== 'tile' || !first) return
@@ -183,7 +183,7 @@ onStage('layers that follow a store', { layers: [], everywhere: true }, stage =>
   it('a history layer waits for more changes before it asks for the next ones', async () => {
     const { layer } = await follow()
     const questions = []
-    const barrier = gate()
+    const barrier = createGate()
     stage.front.rule(({ kind, path }) => {
       if (kind !== 'changes' || questions.length === 6) return
       questions.push(performance.now())
@@ -204,7 +204,7 @@ onStage('layers that follow a store', { layers: [], everywhere: true }, stage =>
     await stage.store.defineLayer(layer, { minzoom: 3, maxzoom: 3 })
     await stage.write(layer, { 1: ALL })
     // the first index answer shows the state before the change, but arrives after it
-    const oldAnswer = gate()
+    const oldAnswer = createGate()
     let first = true
     stage.front.rule(async ({ kind }) => {
       if (kind === 'changes') await seconds(0.1)

@@ -2,10 +2,10 @@
 // Tests history layers in MapLibre. map-contract.js tests what all map libraries have in common.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { gate } from '../support/client/front.js'
 import { T } from '../support/client/gallery.js'
 import { download, maplibre } from '../support/client/maplibre-page.js'
 import { UNHURRIED, call, eventsOf, frames, onStage, shows, waitForEvent } from '../support/client/suite.js'
+import { holdRequests } from './requests.js'
 
 onStage('the picture of a history layer in MapLibre', { layers: ['holes', 'large'], library: maplibre }, stage => {
   it('consists of tiles of 512 pixels when the layer has them', async () => {
@@ -113,8 +113,7 @@ onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre },
   it('shows a step although another source of the map blocks all image requests', async () => {
     const page = await stage.show('steps', { time: T(5), together: UNHURRIED })
     shows(await stage.at(page, T(1)), 'steps', 1)
-    const barrier = gate()
-    stage.front.rule(({ path }) => { if (/other/.test(path)) return barrier.opened })
+    const barrier = holdRequests(stage.front, ({ path }) => /other/.test(path))
     await page.evaluate(async () => {
       const { map, db } = window
       map.addSource('other', { type: 'raster', tileSize: 64, tiles: [`${db}/other/{z}/{x}/{y}`] })

@@ -4,6 +4,7 @@ import { until } from '../../bench/wait.js'
 import { Store } from '../../loader/index.js'
 import { startEmbeddedProcess } from '../support/embedded-process.js'
 import { layers } from '../support/client/gallery.js'
+import { openPolls } from './requests.js'
 import { Stage, onStage, waitForEvent } from '../support/client/suite.js'
 
 onStage('a store that is killed and started again', { layers: [] }, stage => {
@@ -23,8 +24,7 @@ onStage('a store that is killed and started again', { layers: [] }, stage => {
       }, text)))
       const waitForEvents = type => Promise.all(pages.map(page => waitForEvent(page, type)))
       await waitForText('5')
-      await until(() => ownStage.front.requests('changes').filter(({ path }) => /longpoll/.test(path)).length === 2,
-        { what: 'both feeds' })
+      await until(() => openPolls(ownStage.front) === 2, { what: 'both feeds' })
       await server.kill()
       await waitForEvents('storeerror')
       await server.start()

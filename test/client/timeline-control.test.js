@@ -3,7 +3,7 @@
 // Tests the elements, texts and pointer input of the timeline in a browser.
 import assert from 'node:assert/strict'
 import { screens } from '../viewer/browser.js'
-import { at, drag, onControls, settled, spot } from '../support/client/controls.js'
+import { clockTime, drag, onControls, settled, spot } from '../support/client/controls.js'
 
 const hour = number => `2024-06-20T${String(number).padStart(2, '0')}:00:00Z`
 /** @type {Array<[string, number]>} */
@@ -74,7 +74,7 @@ describe('the timeline on a map', function () {
     assert.equal(box?.width, 600)
     assert.equal(await page.locator('.tilecouch-dock').count(), 0)
     await page.locator('#place .tilecouch-timeline-axis').click({ position: { x: 10, y: 20 } })
-    assert.equal(await at(page), hour(0))
+    assert.equal(await clockTime(page), hour(0))
   })
 
   it('is available as an element that works without a map', async () => {
@@ -94,7 +94,7 @@ describe('the timeline on a map', function () {
     assert.equal(await text(page, 'time'), '20 Jun 2024, 10:00 GMT+9')
     const { x, y } = await spot(page, hour(14))
     await page.mouse.click(x, y)
-    assert.equal(await at(page), hour(14))
+    assert.equal(await clockTime(page), hour(14))
     const docked = await page.evaluate(() => {
       const place = document.getElementById('place')
       const state =
@@ -124,10 +124,10 @@ describe('the timeline on a map', function () {
     const page = await visit(DAY)
     const bar = await spot(page, hour(14))
     await page.mouse.click(bar.x + 6, bar.y)
-    assert.equal(await at(page), hour(14))
+    assert.equal(await clockTime(page), hour(14))
     const between = await spot(page, '2024-06-20T10:10:10Z')
     await page.mouse.click(between.x, between.y)
-    const time = await at(page)
+    const time = await clockTime(page)
     assert.match(time, /^2024-06-20T10:\d\d:00Z$/, 'as round as a pixel is wide')
   })
 
@@ -159,12 +159,12 @@ describe('the timeline on a map', function () {
     const page = await visit(DAY)
     const { x, y, right } = await spot(page, hour(14))
     await drag(page, [x, y], [right + 40, y])
-    assert.equal(await at(page), null)
+    assert.equal(await clockTime(page), null)
     await page.locator('.tilecouch-timeline-thumb').focus()
     await page.keyboard.press('ArrowLeft')
-    assert.equal(await at(page), hour(14), 'the last change looks like the newest')
+    assert.equal(await clockTime(page), hour(14), 'the last change looks like the newest')
     await page.getByRole('button', { name: 'Newest' }).click()
-    assert.equal(await at(page), null)
+    assert.equal(await clockTime(page), null)
   })
 
   it('shows the change under the pointer in a tip', async () => {

@@ -2,7 +2,7 @@
 // Tests the timeline in a browser: keyboard, screen reader, playback, and its axis.
 import assert from 'node:assert/strict'
 import { screens } from '../viewer/browser.js'
-import { at, drag, onControls, settled, spot } from '../support/client/controls.js'
+import { clockTime, drag, onControls, settled, spot } from '../support/client/controls.js'
 
 const day = number => new Date(Date.UTC(2020, 0, number)).toISOString().slice(0, 19) + 'Z'
 /** @type {Array<[string, number]>} */
@@ -24,7 +24,7 @@ describe('the timeline with keyboard and screen reader', function () {
     for (const key of ['ArrowRight', 'ArrowUp', 'ArrowLeft', 'PageUp',
       'PageDown', 'End', 'ArrowRight', 'Home', 'ArrowDown']) {
       await page.keyboard.press(key)
-      times.push(await at(page))
+      times.push(await clockTime(page))
     }
     assert.deepEqual(times, [111, 121, 111, 211, 111, 991, 991, 1, 1].map(day))
     await page.keyboard.press(' ')
@@ -106,7 +106,7 @@ describe('the timeline as a player', function () {
     await page.evaluate(() => { layer.slow = true })
     await page.getByRole('button', { name: 'Play', exact: true }).click()
     await page.locator('.tilecouch-play.tilecouch-waiting').waitFor()
-    assert.equal(await at(page), day(11))
+    assert.equal(await clockTime(page), day(11))
     assert.equal(await page.locator('.tilecouch-timeline-detail').textContent(), 'Waiting for tiles …')
     await page.evaluate(() => {
       layer.slow = false
@@ -151,7 +151,7 @@ describe('the timeline as a player', function () {
     await page.getByRole('button', { name: 'Pause' }).click()
     await settled(page)
     const shownSpan = await span(page)
-    const time = Date.parse(await at(page))
+    const time = Date.parse(await clockTime(page))
     assert.ok(time >= shownSpan.from && time <= shownSpan.to)
     assert.ok(Math.abs(shownSpan.to - shownSpan.from - 92 * 864e5) < 1000, 'as close as before')
   })
@@ -170,7 +170,7 @@ describe('the axis of the timeline on a page', function () {
     assert.deepEqual(await range(page), { from: day(201), to: day(401) })
     await drag(page, [a.x, a.y], [c.x - 1, c.y])
     assert.deepEqual(await range(page), { from: day(401), to: day(601) }, 'one handle passes the other')
-    assert.equal(await at(page), day(101), 'the time has not moved')
+    assert.equal(await clockTime(page), day(101), 'the time has not moved')
     assert.equal(await page.locator('.tilecouch-timeline-chosen').textContent(),
       '4 Feb 2021 – 23 Aug 2021 · 21 changes')
   })
@@ -193,7 +193,7 @@ describe('the axis of the timeline on a page', function () {
     await drag(page, [x, strip], [x - 100, strip])
     await settled(page)
     assert.ok((await span(page)).from > before.from)
-    assert.equal(await at(page), day(101), 'the time has not moved')
+    assert.equal(await clockTime(page), day(101), 'the time has not moved')
     await page.getByRole('slider', { name: 'Time' }).focus()
     await page.keyboard.press('0')
     await settled(page)
@@ -239,7 +239,7 @@ describe('the axis of the timeline on a page', function () {
     }
     const { x, y } = await spot(page, day(501))
     await page.touchscreen.tap(x, y)
-    assert.equal(await at(page), day(501))
+    assert.equal(await clockTime(page), day(501))
 
     const wide = await span(page)
     const session = await page.context().newCDPSession(page)
@@ -253,7 +253,7 @@ describe('the axis of the timeline on a page', function () {
     await settled(page)
     const zoomed = await span(page)
     assert.ok(zoomed.to - zoomed.from < (wide.to - wide.from) / 2, 'spread fingers zoom in')
-    assert.equal(await at(page), day(501), 'and do not move the time')
+    assert.equal(await clockTime(page), day(501), 'and do not move the time')
     assert.equal(await page.evaluate(() => map.getZoom()), 3)
   })
 

@@ -4,7 +4,7 @@ import { asksForPage, linkPage, signInPage } from '../../server/closed/page.js'
 import { languageFor, languages } from '../../server/closed/words.js'
 import { answered, targets } from '../embedded/harness.js'
 import { onEachStore } from '../support/backends.js'
-import { KEYS, OPTIONS, expired, fill, token } from '../support/gateway/private.js'
+import { KEYS, OPTIONS, expired, token, writePrivateLayers } from '../support/gateway/private.js'
 import { useGateway } from '../support/gateway/stand.js'
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8'
@@ -105,7 +105,7 @@ for (const { name, start } of targets) {
 }
 
 onEachStore('a gateway with private layers', backend => {
-  const stage = useGateway(backend, { fill, options: { ...OPTIONS, privateLayers: '*' } })
+  const stage = useGateway(backend, { fill: writePrivateLayers, options: { ...OPTIONS, privateLayers: '*' } })
   const open = (path, headers = {}) => stage.ask(path, { headers: { accept: BROWSER, ...headers } })
 
   it('answers programs with the viewer or a JSON error, and addresses of layers with errors', async () => {

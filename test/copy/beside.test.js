@@ -1,13 +1,13 @@
 // A move during the work of other programs: at every few requests of one program, another one does all of its work.
 import assert from 'node:assert/strict'
 import { LayerStatements } from '../../core/store/statements.js'
-import { Store, load, moveLayer, removeTiles } from '../../loader/index.js'
-import { Couch } from '../../loader/store/couch.js'
+import { load, moveLayer, removeTiles } from '../../loader/index.js'
 import { everyTile, settleAll } from '../../loader/store/settle.js'
 import { onEachStore } from '../support/backends.js'
 import { memorySource } from '../support/memory-source.js'
+import { runBeside } from '../support/removals.js'
 import { useStore } from '../support/store.js'
-import { png } from '../support/tiles.js'
+import { png, seedOf } from '../support/tiles.js'
 
 const T = year => `200${year}-01-01T00:00:00Z`
 const YEARS = [1, 2, 3, 4, 5, 6, 7, 8, 9]
@@ -20,20 +20,6 @@ const STEPS = { embedded: 7, CouchDB: 21 }
 const TEMPLATE = 'layer-of-two-editions'
 
 const isOf = (id, layer) => id.split(/[:@]/).slice(0, 2).includes(layer)
-
-/** A client of a store that calls `before` ahead of each request. */
-class Watched extends Couch {
-  /** @param {string} url @param {() => Promise<void>} before */
-  constructor (url, before) {
-    super(url)
-    this.before = before
-  }
-
-  async request (request) {
-    await this.before()
-    return super.request(request)
-  }
-}
 
 onEachStore('a move beside another program', backend => {
   let store, url, from, to, template
@@ -51,7 +37,7 @@ onEachStore('a move beside another program', backend => {
   const write = (year, image) => store.write([{ layer: from, z: 1, x: 0, y: 0, time: T(year), bytes: png(image) }])
   const shownAt = async (layer, year) => {
     const bytes = await store.at(layer, 1, 0, 0, T(year)).then(version => version.bytes, () => undefined)
-    return bytes ? 'ABC'[[A, B, C].findIndex(image => png(image).equals(bytes))] : '-'
+    return bytes ? ' ABC'[seedOf(bytes)] : '-'
   }
   const shownYears = async layer => (await Promise.all(YEARS.map(year => shownAt(layer, year)))).join('')
   const isLayer = async layer => (await store.layers()).some(layerDoc => layerDoc.layer === layer)
@@ -59,14 +45,6 @@ onEachStore('a move beside another program', backend => {
   const documentsOf = async layer => {
     const { rows } = await store.couch.request({ path: '_all_docs' })
     return rows.map(({ id }) => id).filter(id => isOf(id, layer))
-  }
-  /** Runs a program, and `other` before its request of that number. Returns false if there are fewer requests. */
-  const runBeside = async (position, run, other) => {
-    let count = 0
-    await run(new Store(new Watched(url, async () => {
-      if (count++ === position) await other()
-    })))
-    return count > position
   }
   /** Calls `run` for one place after the other, each with new layers, until `run` returns false. */
   const everywhere = async (first, run) => {
@@ -102,7 +80,7 @@ onEachStore('a move beside another program', backend => {
         const about = `request ${position}`
         let refused
         const note = error => { refused = error.code }
-        const isDone = await runBeside(position, target => moveLayer(target, from, to), () => other().catch(note))
+        const isDone = await runBeside(url, position, target => moveLayer(target, from, to), () => other().catch(note))
         await moveAll()
         // the other program wrote after the move, or found no layer
         if (!isDone || refused || (await documentsOf(from)).length) return isDone
@@ -123,7 +101,7 @@ onEachStore('a move beside another program', backend => {
       let refused
       const note = error => { refused = error.code }
       const run = target => edition(5, tiles, { into: target }).catch(note)
-      const isDone = await runBeside(position, run, () => moveLayer(store, from, to))
+      const isDone = await runBeside(url, position, run, () => moveLayer(store, from, to))
       if (!isDone) return false
       assert.ok([undefined, 'LAYER_GONE'].includes(refused), refused)
       if (refused) {

@@ -8,8 +8,8 @@ import { end, until } from '../../bench/wait.js'
 import { json, onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { useStore } from '../support/store.js'
-import { png, square } from '../support/tiles.js'
-import { S, T, fill, pastOfNowhere, tilesOf } from '../support/copies.js'
+import { png, seedOf, square, yearStart } from '../support/tiles.js'
+import { S, T, pastOfNowhere, tilesOf, writeVariedLayer } from '../support/copies.js'
 import { publishFunctions } from '../support/published.js'
 import { openService } from '../support/gateway/stand.js'
 import { startCommand } from '../support/command.js'
@@ -17,7 +17,14 @@ import { startCommand } from '../support/command.js'
 onEachStore('copying a layer', backend => {
   let store, url
   useStore(backend,
-    { once: true, published: 'functions', fill: (...opened) => { [store, url] = opened; return fill(store, 'osm') } })
+    {
+      once: true,
+      published: 'functions',
+      fill (...opened) {
+        [store, url] = opened
+        return writeVariedLayer(store, 'osm')
+      }
+    })
 
   it('copies every field of tiles, editions and the layer document', async () => {
     const planned = await copyLayer(store, 'osm', 'two', { dryRun: true })
@@ -142,7 +149,6 @@ onEachStore('copying a layer', backend => {
 
 // A copy that is made again after edits and reverts, or into a store that already has the same version.
 
-const atYear = year => `${year}-01-01T00:00:00Z`
 const [A, B, C] = [1, 2, 3]
 
 onEachStore('a copy of a tile that was edited and reverted', backend => {
@@ -154,9 +160,9 @@ onEachStore('a copy of a tile that was edited and reverted', backend => {
   /** Writes one tile with an image per year. */
   const write = async (store, history, layer = 'osm') => {
     for (const [year, seed] of Object.entries(history)) {
-      await store.putEdition(layer, atYear(year), { title: year })
+      await store.putEdition(layer, yearStart(year), { title: year })
       const { failed } = await store.write(
-        [{ layer, z: 4, x: 1, y: 1, time: atYear(year), ...(seed === null ? { gone: true } : { bytes: png(seed) }) }]
+        [{ layer, z: 4, x: 1, y: 1, time: yearStart(year), ...(seed === null ? { gone: true } : { bytes: png(seed) }) }]
       )
       assert.equal(failed, 0)
     }
@@ -167,7 +173,7 @@ onEachStore('a copy of a tile that was edited and reverted', backend => {
     const seedAt = async year => {
       try {
         const { bytes } = await store.at(layer, 4, 1, 1, `${year}`)
-        return [A, B, C].find(seed => png(seed).equals(bytes))
+        return seedOf(bytes)
       } catch (error) {
         if (error.code === 'TILE_NOT_FOUND') return null
         throw error
@@ -215,7 +221,7 @@ onEachStore('a copy of a tile that was edited and reverted', backend => {
         yield { z: 4, x: 1, y: +y, read: async () => png(image) }
       } },
       async close () {}
-    }, { layer: 'osm', time: atYear(year), complete })
+    }, { layer: 'osm', time: yearStart(year), complete })
     await edition(target, 2020, { 1: A, 2: A })
     await edition(target, 2022, { 1: B, 2: B })
     await edition(source, 2020, { 1: A })
@@ -268,7 +274,7 @@ onEachStore('renaming a layer', backend => {
   const documentsOf = async layer => [...await tilesOf(store, layer), ...await store.editions(layer)]
 
   it('moves tiles, editions and fields to the new name, and a gateway shows them', async () => {
-    await fill(store, 'osm')
+    await writeVariedLayer(store, 'osm')
     await store.defineLayer('osm', { upstream: null })
     const [before, fields, editions] =
       [await tilesOf(store, 'osm'), await store.layer('osm'), await store.editions('osm')]
@@ -296,7 +302,7 @@ onEachStore('renaming a layer', backend => {
     await moveLayer(store, 'new', 'osm')
     assert.deepEqual(await tilesOf(store, 'osm'), before)
     assert.deepEqual(await documentsOf('new'), [])
-    await fill(store, 'early')
+    await writeVariedLayer(store, 'early')
     await moveLayer(store, 'early', 'late')
     const { done, versions } = await moveLayer(store, 'early', 'late')
     assert.deepEqual([done, versions], [true, 0])
@@ -314,7 +320,7 @@ onEachStore('renaming a layer', backend => {
   })
 
   it('loses no tile of a load at the same time', async () => {
-    await fill(store, 'busy')
+    await writeVariedLayer(store, 'busy')
     const newerTiles = square({ layer: 'busy', time: T(20), side: 4, seed: (x, y) => 400 + x + y })
     let loaded
     const { done } = await moveLayer(store, 'busy', 'calm',

@@ -61,7 +61,7 @@ describe('composing design documents', () => {
   })
 
   it('gives the same bytes every time and in every folder', async () => {
-    const copy = path.join(folder.dir, 'elsewhere')
+    const copy = folder.path('elsewhere')
     for (const part of ['_design', 'views', 'core']) {
       cpSync(path.join(root, part), path.join(copy, part), { recursive: true })
     }
@@ -174,7 +174,7 @@ describe('composing design documents', () => {
 
 describe('couchapp folders', () => {
   const folder = useFolder()
-  const read = (...parts) => readFileSync(path.join(folder.dir, ...parts), 'utf8')
+  const read = (...parts) => readFileSync(folder.path(...parts), 'utf8')
 
   it('hold each design document in the layout of couchapp, with every function and attachment', async () => {
     const folders = await composeFolder(folder.dir)
@@ -201,8 +201,8 @@ describe('couchapp folders', () => {
   it('replace the files of an earlier build, and keep other folders', async () => {
     folder.write({ 'tiles/lists/old.js': 'x', 'mine/note.txt': 'x' })
     await composeFolder(folder.dir)
-    assert.ok(!existsSync(path.join(folder.dir, 'tiles/lists/old.js')))
-    assert.deepEqual(readdirSync(path.join(folder.dir, 'mine')), ['note.txt'])
+    assert.ok(!existsSync(folder.path('tiles/lists/old.js')))
+    assert.deepEqual(readdirSync(folder.path('mine')), ['note.txt'])
   })
 
   it('hold arrays and numbers as JSON', async () => {

@@ -1,7 +1,6 @@
 // Databases in .couchapprc and in ~/.couchapp.conf, and their names and passwords.
 import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, rmSync } from 'node:fs'
-import path from 'node:path'
 import { findDatabase, resolveDatabase } from '../../loader/couchapp/environments.js'
 import { useDataFolder } from '../../loader/store/secrets.js'
 import { startEmbedded } from '../../server/embedded/index.js'
@@ -14,14 +13,14 @@ describe('environments', () => {
 
   /** Resolves a target as in a folder, with its own home and environment. */
   const resolve = (target, { project, user, env = {}, cwd = 'project', data } = {}) => {
-    mkdirSync(path.join(folder.dir, cwd), { recursive: true })
+    mkdirSync(folder.path(cwd), { recursive: true })
     if (project !== undefined) {
       folder.write({ 'project/.couchapprc': typeof project === 'string' ? project : JSON.stringify(project) })
     }
     if (user !== undefined) {
       folder.write({ 'home/.couchapp.conf': typeof user === 'string' ? user : JSON.stringify(user) })
     }
-    return resolveDatabase(target, { cwd: path.join(folder.dir, cwd), home: path.join(folder.dir, 'home'), env, data })
+    return resolveDatabase(target, { cwd: folder.path(cwd), home: folder.path('home'), env, data })
   }
   const environments = env => ({ env })
   const byDefault = db => environments({ default: { db } })
@@ -100,7 +99,7 @@ describe('environments', () => {
   }
 
   it('are the running store of the folder when the default is its usual address', async () => {
-    const data = path.join(folder.dir, 'data')
+    const data = folder.path('data')
     const { adminUrl, close } = await startEmbedded({ dir: data })
     const usual = byDefault('http://localhost:5984/tiles')
     try {
@@ -121,7 +120,7 @@ describe('environments', () => {
 
   it('tell which file or variable named them, unless they were typed', async () => {
     folder.write({ 'project/.couchapprc': JSON.stringify(byDefault('http://h/x')) })
-    const options = { cwd: path.join(folder.dir, 'project'), home: folder.dir, env: {} }
+    const options = { cwd: folder.path('project'), home: folder.dir, env: {} }
     assert.equal((await findDatabase('http://h/x', options)).namedBy, undefined)
     assert.equal((await findDatabase('default', options)).namedBy, undefined)
     assert.match(String((await findDatabase(undefined, options)).namedBy), /^"default" in .*\.couchapprc$/)
@@ -138,9 +137,9 @@ describe('environments', () => {
 
   it('of a folder that everybody may write to are ignored', async () => {
     folder.write({ 'all/.couchapprc': JSON.stringify(byDefault('http://thief/x')) })
-    chmodSync(path.join(folder.dir, 'all'), 0o1777)
+    chmodSync(folder.path('all'), 0o1777)
     assert.equal(await resolve(undefined, { cwd: 'all/mine' }), null)
-    chmodSync(path.join(folder.dir, 'all'), 0o755)
+    chmodSync(folder.path('all'), 0o755)
     assert.equal(await resolve(undefined, { cwd: 'all/mine' }), 'http://thief/x')
   })
 
@@ -187,7 +186,7 @@ describe('environments', () => {
       const side = 'TILECOUCH_FROM'
       const from = { TILECOUCH_FROM_USER: 'bob', TILECOUCH_FROM_PASSWORD: COUCHDB_PASSWORD }
       folder.write({ 'project/.couchapprc': JSON.stringify(project) })
-      const options = { cwd: path.join(folder.dir, 'project'), home: folder.dir }
+      const options = { cwd: folder.path('project'), home: folder.dir }
       assert.equal(await resolveDatabase('default', { ...options, env, side }), 'https://maps.example.org/tiles')
       assert.equal(await resolveDatabase('default', { ...options, env: from }), 'https://maps.example.org/tiles')
       assert.equal(await resolveDatabase('https://maps.example.org/tiles', { ...options, env: from, side }),
@@ -205,8 +204,8 @@ describe('environments', () => {
       assert.doesNotMatch(JSON.stringify([error.message, error.details]), /hunter2/)
       return error.code === 'CONFIG_INVALID'
     })
-    rmSync(path.join(folder.dir, 'home/.couchapp.conf'))
-    mkdirSync(path.join(folder.dir, 'home/.couchapp.conf'), { recursive: true })
+    rmSync(folder.path('home/.couchapp.conf'))
+    mkdirSync(folder.path('home/.couchapp.conf'), { recursive: true })
     await assert.rejects(resolve(undefined, { project: {} }), { code: 'CONFIG_INVALID' })
   })
 })

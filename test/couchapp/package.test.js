@@ -110,7 +110,7 @@ describe('the installation before npm start and npm test', () => {
    * Runs the script in a clone with some packages. Returns the arguments of npm, or undefined if npm was not called.
    */
   async function install (packages, ...options) {
-    const clone = path.join(folder.dir, 'clone')
+    const clone = folder.path('clone')
     for (const file of ['.ci/ensure-installed.js', 'server/node-version.js', 'package.json']) {
       await cp(path.join(root, file), path.join(clone, file))
     }
@@ -118,7 +118,7 @@ describe('the installation before npm start and npm test', () => {
     await utimes(path.join(clone, 'package-lock.json'), 1, 1)
     for (const name of packages) await mkdir(path.join(clone, 'node_modules', name), { recursive: true })
     if (packages.length) await writeFile(path.join(clone, 'node_modules/.package-lock.json'), '{}')
-    const npm = path.join(folder.dir, 'npm')
+    const npm = folder.path('npm')
     await writeFile(npm, '#!/bin/sh\necho "npm $@"\n', { mode: 0o755 })
     const env = { ...process.env, PATH: `${folder.dir}${path.delimiter}${process.env.PATH}` }
     const script = path.join(clone, '.ci/ensure-installed.js')

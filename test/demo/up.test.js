@@ -1,7 +1,6 @@
 // tilecouch up and its demo: starting a store, ports, stops, and loading the demo.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
-import path from 'node:path'
 import { Writable } from 'node:stream'
 import { createProgram } from '../../loader/cli/program.js'
 import { Store } from '../../loader/index.js'
@@ -82,7 +81,7 @@ describe('tilecouch up', () => {
     }
     const ports = []
     for (const name of ['a', 'b']) {
-      const { url, taken } = await start({ data: path.join(folder.dir, name), demo: false })
+      const { url, taken } = await start({ data: folder.path(name), demo: false })
       const ownPort = +new URL(url).port
       ports.push(ownPort)
       assert.deepEqual([taken?.port, Boolean(taken?.by)], ownPort === 5984 ? [undefined, false] : [5984, true],

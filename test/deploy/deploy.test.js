@@ -189,7 +189,7 @@ for (const unit of ['tilecouch', 'tilecouch-edge', 'tilecouch-care@', 'tilecouch
     })
 
     it('passes systemd-analyze verify, with an exposure level below 2', function () {
-      const copies = (INSTANCES[unit] ?? [`${unit}.service`]).map(name => path.join(folder.dir, name))
+      const copies = (INSTANCES[unit] ?? [`${unit}.service`]).map(name => folder.path(name))
       for (const copy of copies) copyFileSync(file(`deploy/${path.basename(copy).replace(/@\w+/, '@')}`), copy)
       const verify = spawnSync('systemd-analyze', ['verify', ...copies], { encoding: 'utf8' })
       if (verify.error) skip(this, 'systemd-analyze is not installed')
@@ -282,7 +282,7 @@ describe('deploy/tilecouch-care@.service by the clock', () => {
     assert.deepEqual(Object.keys(env).filter(name => name.startsWith('ARGS_')).sort(),
       TASKS.map(task => `ARGS_${task}`))
     // runs the line as systemd and the shell do, with a command that prints its arguments
-    const bin = path.join(folder.dir, 'tilecouch')
+    const bin = folder.path('tilecouch')
     writeFileSync(bin, '#!/bin/sh\nfor word in "$@"; do printf "%s\\n" "$word"; done\n', { mode: 0o755 })
     for (const task of TASKS) {
       const { stdout, stderr } = spawnSync('/bin/sh', ['-c', shellOf(care.ExecStart, task, folder.dir)],
@@ -302,12 +302,12 @@ describe('deploy/tilecouch-care@.service by the clock', () => {
   })
 
   it('writes the time of the last success of a command for node_exporter', () => {
-    mkdirSync(path.join(folder.dir, 'tilecouch-care'))
+    mkdirSync(folder.path('tilecouch-care'))
     const { stderr, status } =
       spawnSync('/bin/sh', ['-c', shellOf(care.ExecStartPost, 'prune', folder.dir)], { encoding: 'utf8' })
     assert.deepEqual([stderr, status], ['', 0])
-    assert.deepEqual(readdirSync(path.join(folder.dir, 'tilecouch-care')), ['prune.prom'])
-    const { type, samples } = parseMetrics(readFileSync(path.join(folder.dir, 'tilecouch-care/prune.prom'), 'utf8'))
+    assert.deepEqual(readdirSync(folder.path('tilecouch-care')), ['prune.prom'])
+    const { type, samples } = parseMetrics(readFileSync(folder.path('tilecouch-care/prune.prom'), 'utf8'))
       .get('tilecouch_task_success_timestamp_seconds') ?? { samples: [] }
     assert.equal(type, 'gauge')
     assert.deepEqual(samples.map(({ labels }) => labels), [{ task: 'prune' }])

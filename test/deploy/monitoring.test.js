@@ -1,14 +1,13 @@
 // Compares deploy/monitoring with the metrics of gateways, edges, CouchDB and the doctor: every name, label and value.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import * as yaml from 'js-yaml'
 import { until } from '../../bench/wait.js'
 import { doctorMetricTable, metricsOf } from '../../loader/check/doctor/metrics.js'
 import { STATES, mirrorMetricTable } from '../../server/gateway/mirror-metrics.js'
 import { KINDS, OUTCOMES, workerMetricTable, metricTable } from '../../server/gateway/metrics.js'
-import { fill, look } from '../support/doctor.js'
+import { createSmallStore, look } from '../support/doctor.js'
 import { useEdges } from '../support/edges.js'
 import { backends, request, startThrowAwayEmbedded } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
@@ -134,8 +133,8 @@ describe('the metrics that deploy/monitoring uses', () => {
   it('are shown by a gateway and an edge, with their names and labels', async () => {
     const server = await startThrowAwayEmbedded()
     const url = `${server.url.replace(/\/$/, '')}/tiles`
-    await fill(url)
-    const edge = await edges.start(url, { data: path.join(folder.dir, 'edge') }) // a gateway and a mirror
+    await createSmallStore(url)
+    const edge = await edges.start(url, { data: folder.path('edge') }) // a gateway and a mirror
     try {
       await until(async () => (await edge.get('osm/5/1/1.png')).status === 200, { what: 'the edge to have the tile' })
       const metrics = metricsIn(await until(async () => {
@@ -205,7 +204,7 @@ describe('the metrics that deploy/monitoring uses', () => {
     const server = await startThrowAwayEmbedded()
     try {
       const url = `${server.url.replace(/\/$/, '')}/tiles`
-      await fill(url, { retention: { last: 1 } })
+      await createSmallStore(url, { retention: { last: 1 } })
       const report = await look(url)
       const metrics = metricsIn(await metricsOf(report))
       const used = usedWith('tilecouch_doctor_')

@@ -1,7 +1,6 @@
 // tilecouch diff on the command line.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
-import path from 'node:path'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
@@ -33,7 +32,6 @@ onEachStore('tilecouch diff', backend => {
     db = href
   })
 
-  const file = name => path.join(folder.dir, name)
 
   const tilecouch = (...argv) => runCommand([...argv, '--db', db])
 
@@ -68,11 +66,12 @@ onEachStore('tilecouch diff', backend => {
 
   it('writes a list of tiles and a GeoJSON file in one run', async () => {
     const { code, out } =
-      await tilecouch('diff', 'osm@2021', 'osm', '--report', file('l.jsonl'), '--geojson', file('g.geojson'))
+      await tilecouch('diff', 'osm@2021', 'osm',
+        '--report', folder.path('l.jsonl'), '--geojson', folder.path('g.geojson'))
     assert.equal(code, 0)
     assert.match(out, /g\.geojson: 7 polygons of zoom 3\n/)
-    assert.equal(readFileSync(file('l.jsonl'), 'utf8').trimEnd().split('\n').length, 8)
-    assert.equal(JSON.parse(readFileSync(file('g.geojson'), 'utf8')).features.length, 7)
+    assert.equal(readFileSync(folder.path('l.jsonl'), 'utf8').trimEnd().split('\n').length, 8)
+    assert.equal(JSON.parse(readFileSync(folder.path('g.geojson'), 'utf8')).features.length, 7)
     assert.deepEqual(readdirSync(folder.dir).sort(), ['g.geojson', 'l.jsonl'])
   })
 
@@ -105,9 +104,9 @@ onEachStore('tilecouch diff', backend => {
   /** Starts a diff, and sends it a signal after it has created its files. */
   async function interruptDiff (signal, args) {
     const { child, ended } = startCommand([...args, '--db', db])
-    const lock = file('l.jsonl.part-lock')
+    const lock = folder.path('l.jsonl.part-lock')
     await until(() => existsSync(lock) && readFileSync(lock, 'utf8').includes(`"pid":${child.pid},`) &&
-      existsSync(file('l.jsonl.part')), { what: 'the files it works on' })
+      existsSync(folder.path('l.jsonl.part')), { what: 'the files it works on' })
     child.kill(signal)
     return ended
   }
@@ -119,8 +118,9 @@ onEachStore('tilecouch diff', backend => {
     }
     await remember(store, 'many', manySteps)
     const names = ['g.geojson', 'l.jsonl']
-    const args = ['diff', 'many@2021', 'many@2022', '--report', file('l.jsonl'), '--geojson', file('g.geojson')]
-    const completeFiles = () => names.filter(name => existsSync(file(name)))
+    const args =
+      ['diff', 'many@2021', 'many@2022', '--report', folder.path('l.jsonl'), '--geojson', folder.path('g.geojson')]
+    const completeFiles = () => names.filter(name => existsSync(folder.path(name)))
 
     assert.equal((await interruptDiff('SIGKILL', args)).signal, 'SIGKILL')
     assert.deepEqual(completeFiles(), [])
@@ -134,6 +134,6 @@ onEachStore('tilecouch diff', backend => {
     assert.equal(code, 0, err)
     assert.equal(JSON.parse(out).tiles.changed, 1600)
     assert.deepEqual(readdirSync(folder.dir).sort(), names)
-    assert.equal(readFileSync(file('l.jsonl'), 'utf8').trimEnd().split('\n').length, 1600)
+    assert.equal(readFileSync(folder.path('l.jsonl'), 'utf8').trimEnd().split('\n').length, 1600)
   }).timeout(90000)
 })

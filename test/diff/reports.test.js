@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
 import { PassThrough } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { tileBounds } from '../../core/index.js'
@@ -34,10 +33,10 @@ function area (ring) {
 
 describe('the tiles that differ', () => {
   const folder = useFolder()
-  const read = name => readFileSync(path.join(folder.dir, name), 'utf8')
+  const read = name => readFileSync(folder.path(name), 'utf8')
 
   async function geojson (changes, options = {}) {
-    const report = await GeoJsonReport.open(path.join(folder.dir, 'g.geojson'), { name: 'osm@2023 -> osm', ...options })
+    const report = await GeoJsonReport.open(folder.path('g.geojson'), { name: 'osm@2023 -> osm', ...options })
     for (const tileChange of changes) await report.add(tileChange)
     await report.finish()
     return { report, collection: JSON.parse(read('g.geojson')) }
@@ -45,18 +44,18 @@ describe('the tiles that differ', () => {
 
   it('are not written through a link in the place of the unfinished file', async () => {
     folder.write({ theirs: 'theirs' })
-    symlinkSync(path.join(folder.dir, 'theirs'), path.join(folder.dir, 'list.jsonl.part'))
-    const report = await ListReport.open(path.join(folder.dir, 'list.jsonl'), process.stdout)
+    symlinkSync(folder.path('theirs'), folder.path('list.jsonl.part'))
+    const report = await ListReport.open(folder.path('list.jsonl'), process.stdout)
     await report.add(change(3, 1, 2))
     await report.finish()
     assert.deepEqual([read('theirs'), read('list.jsonl').length > 9], ['theirs', true])
   })
 
   it('are JSON lines with both times and a number of bytes', async () => {
-    const report = await ListReport.open(path.join(folder.dir, 'list.jsonl'), process.stdout)
+    const report = await ListReport.open(folder.path('list.jsonl'), process.stdout)
     for (const tileChange of [change(3, 1, 2), change(3, 1, 3, { change: 'added', from: undefined }),
       change(3, 1, 4, { change: 'removed', to: undefined, since: T4 })]) await report.add(tileChange)
-    assert.ok(!existsSync(path.join(folder.dir, 'list.jsonl')), 'not before it is whole')
+    assert.ok(!existsSync(folder.path('list.jsonl')), 'not before it is whole')
     await report.finish()
     assert.deepEqual(read('list.jsonl').trimEnd().split('\n').map(line => JSON.parse(line)), [
       { z: 3, x: 1, y: 2, change: 'changed', from: T3, to: T4, bytes: 20 },
@@ -138,7 +137,7 @@ describe('the tiles that differ', () => {
     if (!tool) return skip(this, 'GDAL (ogrinfo) is not here')
     await geojson([...corners, change(3, 2, 2, { change: 'removed', to: undefined })])
     const { status, stdout, stderr } =
-      spawnSync(tool, ['-so', '-al', path.join(folder.dir, 'g.geojson')], { encoding: 'utf8' })
+      spawnSync(tool, ['-so', '-al', folder.path('g.geojson')], { encoding: 'utf8' })
     assert.equal(status, 0, stderr)
     assert.match(stdout, pattern(
       /Layer name: osm@2023 -> osm\n/,
@@ -152,12 +151,12 @@ describe('the tiles that differ', () => {
     const valid = spawnSync(tool,
       ['-q', '-dialect', 'SQLite', '-sql',
         'SELECT count(*) AS bad FROM "osm@2023 -> osm" WHERE NOT ST_IsValid(geometry)',
-        path.join(folder.dir, 'g.geojson')], { encoding: 'utf8' })
+        folder.path('g.geojson')], { encoding: 'utf8' })
     if (valid.status === 0 && /bad/.test(valid.stdout)) assert.match(valid.stdout, /bad \(Integer\) = 0/)
   })
 
   it('leave an older file as it was when they are discarded', async () => {
-    const file = path.join(folder.dir, 'g.geojson')
+    const file = folder.path('g.geojson')
     writeFileSync(file, 'old')
     const report = await GeoJsonReport.open(file, { name: 'x' })
     await report.add(corners[0])
@@ -167,13 +166,13 @@ describe('the tiles that differ', () => {
   })
 
   it('are written by one program at a time', async () => {
-    const file = path.join(folder.dir, 'list.jsonl')
+    const file = folder.path('list.jsonl')
     const report = await ListReport.open(file, process.stdout)
     await assert.rejects(ListReport.open(file, process.stdout),
       { code: 'TARGET_UNWRITABLE', message: /writes it already/ })
     await report.finish()
     await (await ListReport.open(file, process.stdout)).finish()
-    await assert.rejects(ListReport.open(path.join(folder.dir, 'no/where'), process.stdout),
+    await assert.rejects(ListReport.open(folder.path('no/where'), process.stdout),
       { code: 'TARGET_UNWRITABLE' })
     await assert.rejects(ListReport.open(folder.dir, process.stdout), { code: 'TARGET_EXISTS', message: /folder/ })
     assert.deepEqual(readdirSync(folder.dir), ['list.jsonl'])
@@ -273,7 +272,7 @@ onEachStore('differences of features in a store', backend => {
   const tilecouch = (...argv) => runCommand([...argv, '--db', db])
 
   it('are written by tilecouch diff --features, with a table by source layer', async () => {
-    const file = path.join(folder.dir, 'changed.geojson')
+    const file = folder.path('changed.geojson')
     const { code, out } = await tilecouch('diff', 'roads@2021', 'roads', '--features', file)
     assert.equal(code, 0)
     assert.match(out, pattern(
@@ -297,7 +296,7 @@ onEachStore('differences of features in a store', backend => {
   })
 
   it('leave no file behind after an error, and conflicting options are refused', async () => {
-    const file = path.join(folder.dir, 'none.geojson')
+    const file = folder.path('none.geojson')
     const { code, err } = await tilecouch('diff', 'images@2020', 'images', '--features', file)
     assert.deepEqual([code, existsSync(file), existsSync(`${file}.part`)], [1, false, false])
     assert.match(err, /NOT_VECTOR_TILES/)

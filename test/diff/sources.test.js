@@ -1,7 +1,6 @@
 // Diffs of other programs as sources of a load, and files that are no diffs.
 import assert from 'node:assert/strict'
 import { mkdirSync, rmSync } from 'node:fs'
-import path from 'node:path'
 import Database from 'libsql'
 import { compareIds, flipY, load, openSource, tileId } from '../../loader/index.js'
 import { onEachStore } from '../support/backends.js'
@@ -64,7 +63,7 @@ describe('a diff as a source', () => {
   const folder = useFolder()
 
   function mbtiles ({ kind = 'flat', metadata = HASHES, changes = CHANGES } = {}) {
-    const file = path.join(folder.dir, 'changes.mbtiles')
+    const file = folder.path('changes.mbtiles')
     const db = new Database(file)
     db.exec(`${kinds[kind].schema}; CREATE TABLE metadata (name TEXT NOT NULL PRIMARY KEY, value TEXT)`)
     for (const [name, value] of Object.entries(metadata)) {
@@ -88,7 +87,7 @@ describe('a diff as a source', () => {
   it('is recognised by either hash in its metadata; without one, rows without bytes are empty tiles', async () => {
     for (const metadata of [{ agg_tiles_hash_before_apply: 'x' }, { agg_tiles_hash_after_apply: null }]) {
       await use(mbtiles({ metadata }), {}, async source => assert.equal(source.diff, true))
-      rmSync(path.join(folder.dir, 'changes.mbtiles'))
+      rmSync(folder.path('changes.mbtiles'))
     }
     await use(mbtiles({ metadata: { agg_tiles_hash: 'x', name: 'city' } }), {}, async source => {
       assert.ok(!source.diff)
@@ -136,8 +135,8 @@ describe('a diff as a source', () => {
       ['4/1/1\n4/1\n', /gone\.txt.*line 2 is "4\/1"/], ['4/99/1\n', /line 1 is "4\/99\/1"/],
       ['4/-1/0', /line 1/], ['\n\n../../etc\n', /line 3/], ['x'.repeat(1e6), /line 1/], ['\0\0\0\n', /line 1/]
     ]) await assert.rejects(openSource(tree(list)), { code: 'ARCHIVE_INVALID', message: pattern })
-    rmSync(path.join(folder.dir, 'gone.txt'))
-    mkdirSync(path.join(folder.dir, 'gone.txt'))
+    rmSync(folder.path('gone.txt'))
+    mkdirSync(folder.path('gone.txt'))
     await assert.rejects(openSource(folder.dir), { code: 'SOURCE_UNREADABLE', message: /gone\.txt/ })
   })
 
@@ -188,7 +187,7 @@ onEachStore('loading a diff of another program', backend => {
   it('treats rows without bytes as failures if the file is no diff', async () => {
     const store = await openStore(backend)
     await remember(store, 'osm', steps)
-    const file = path.join(folder.dir, 'damaged.mbtiles')
+    const file = folder.path('damaged.mbtiles')
     const db = new Database(file)
     db.exec(`${FLAT}; INSERT INTO tiles VALUES (0, 0, 0, NULL)`)
     db.close()

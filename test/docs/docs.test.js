@@ -163,7 +163,7 @@ onEachStore('the page "With nano"', backend => {
       await next
       tiles.changesReader.stop()
       console.log(JSON.stringify({ bytes: bytes.length, time, type, image: image.length, changes }))`
-      .replaceAll('localhost:5984', host).replace('tile.png', path.join(folder.dir, 'tile.png'))
+      .replaceAll('localhost:5984', host).replace('tile.png', folder.path('tile.png'))
         .replaceAll("use('tiles')", `use('${pathname.slice(1)}')`)
     const { stdout } =
       await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { cwd: root, env })

@@ -1,16 +1,15 @@
 // The findings of the doctor on a store, on a server in trouble, and on the command line.
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import path from 'node:path'
 import { now } from '../../core/index.js'
 import { Couch } from '../../loader/store/couch.js'
-import { describe as linesOf } from '../../loader/cli/doctor.js'
+import { reportLines as linesOf } from '../../loader/cli/doctor.js'
 import { doctorMetricTable, metricsOf } from '../../loader/check/doctor/metrics.js'
 import { startEmbedded } from '../../server/embedded/index.js'
 import { onEachStore, request, startThrowAwayEmbedded } from '../support/backends.js'
 import { startServer } from '../support/server.js'
 import { png } from '../support/tiles.js'
-import { T2, fill, finding, look, useFilled } from '../support/doctor.js'
+import { T2, createSmallStore, finding, look, useFilled } from '../support/doctor.js'
 import { parseMetrics } from '../support/gateway/prometheus.js'
 import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
@@ -350,8 +349,8 @@ describe('tilecouch doctor', () => {
     const server = await startEmbedded({ dir: folder.dir, admins: 'everybody' })
     try {
       const url = `${server.url.replace(/\/$/, '')}/tiles`
-      await fill(url)
-      const file = path.join(folder.dir, 'store.prom')
+      await createSmallStore(url)
+      const file = folder.path('store.prom')
       const { code, out } = await runCommand(['doctor', '--db', url, '--json', '--data', folder.dir, '--metrics', file])
       const printed = JSON.parse(out)
       assert.deepEqual([code, printed.state === 'bad'], [0, false])
@@ -359,12 +358,12 @@ describe('tilecouch doctor', () => {
       const room = printed.findings.find(({ area }) => area === 'disk')
       assert.notEqual(room.state, 'unknown', room.found)
       assert.ok(room.figures.used > 1000 && room.found.includes(folder.dir))
-      const elsewhere = await look(url, { folder: path.join(folder.dir, 'no') })
+      const elsewhere = await look(url, { folder: folder.path('no') })
       assert.equal(elsewhere.findings.find(({ area }) => area === 'disk')?.state, 'unknown', 'not any folder')
       const metrics = parseMetrics(readFileSync(file, 'utf8'))
       assert.deepEqual([...metrics.keys()].sort(), Object.values(doctorMetricTable).map(({ name }) => name).sort())
       assert.deepEqual(readdirSync(folder.dir).filter(name => name.endsWith('.part')), [])
-      assert.match((await runCommand(['doctor', '--db', url, '--metrics', path.join(folder.dir, 'no/such.prom')])).err,
+      assert.match((await runCommand(['doctor', '--db', url, '--metrics', folder.path('no/such.prom')])).err,
         /TARGET_UNWRITABLE/)
       assert.equal((await runCommand(['doctor', '--db', `${server.url.replace(/\/$/, '')}/nothing`])).code, 1)
     } finally {
@@ -373,7 +372,7 @@ describe('tilecouch doctor', () => {
   })
 
   it('creates no embedded store when there is none', async () => {
-    const dir = path.join(folder.dir, 'none')
+    const dir = folder.path('none')
     const before = process.env.COUCHDB_URL
     const home = process.cwd()
     delete process.env.COUCHDB_URL

@@ -1,7 +1,6 @@
 // An edge: a gateway on a mirror, in this process and as a command.
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
-import path from 'node:path'
 import { TIME_FACTOR, freePort, until } from '../../bench/wait.js'
 import { isRunning } from '../../loader/formats/system.js'
 import { startEmbedded } from '../../server/embedded/index.js'
@@ -15,7 +14,7 @@ import { useFolder } from '../support/folder.js'
 import { startServer } from '../support/server.js'
 import { png } from '../support/tiles.js'
 import { startLink } from '../mirror/link.js'
-import { T1, T3, fill, useEdges } from '../support/edges.js'
+import { T1, T3, createOrigin, useEdges } from '../support/edges.js'
 
 const SLOW = 60000 // milliseconds: a test starts processes or several edges
 const WITHIN = 3000 // milliseconds until the edge shows a change of the origin
@@ -26,13 +25,13 @@ onEachStore('tilecouch serve --from, in this process', backend => {
   let from, origin
   before(async () => {
     from = await backend.database()
-    origin = await fill(from)
+    origin = await createOrigin(from)
   })
 
   let storageCount = 0
   /** The storage of an edge, of the same kind as its origin. */
   const storage = async () => backend.name === 'embedded'
-    ? { data: path.join(folder.dir, `edge${storageCount++}`) } : { db: await backend.database() }
+    ? { data: folder.path(`edge${storageCount++}`) } : { db: await backend.database() }
   const start = async flags => edges.start(from, { ...await storage(), ...flags })
   const version = (x, y, time, seed, layer = 'osm') =>
     ({ layer, z: 5, x, y, time, ...(seed === null ? { gone: true } : { bytes: png(seed) }) })
@@ -164,7 +163,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
   it('refuses its own database, and a private origin unless --public is given', async () => {
     await assert.rejects(edges.start(from, { db: from }), { code: 'SAME_DATABASE' })
     const closedUrl = await backend.database()
-    const store = await fill(closedUrl, { side: 1, layers: ['osm'] })
+    const store = await createOrigin(closedUrl, { side: 1, layers: ['osm'] })
     await store.secure({ admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['_admin'] } })
     const flags = await storage()
     await assert.rejects(edges.start(closedUrl, flags), { code: 'WOULD_BE_PUBLIC' })
@@ -182,7 +181,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
   }
 
   it('as a command prints working URLs, the mirrored part, store and origin, and no password', async () => {
-    const edge = command(['--from', from, '--data', path.join(folder.dir, 'edge'), '--zoom', '0-7', '--layer', 'osm'])
+    const edge = command(['--from', from, '--data', folder.path('edge'), '--zoom', '0-7', '--layer', 'osm'])
     const text = await edge.ready()
     for (const line of [/^ {2}Tiles +\S+\/osm\/\{z\}\/\{x\}\/\{y\}\.png$/m,
       /^ {2}Mirrored +osm; zoom 0-7$/m, /^ {2}Store +\S+, embedded, data in /m]) assert.match(text, line)
@@ -197,7 +196,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
   }).timeout(SLOW)
 
   it('as a command prints JSON lines with --json, and leaves no process or lock on Ctrl-C', async () => {
-    const data = path.join(folder.dir, 'edge')
+    const data = folder.path('edge')
     const edge = command(['--from', from, '--data', data, '--workers', '2', '--json', '--set', 'viewer=false'],
       { group: true })
     const up = await edge.ready()
@@ -226,7 +225,7 @@ describe('tilecouch serve --from a wrong origin', () => {
     edges.with(close)
     return `${url}/tiles`
   }
-  const open = (from, flags) => edges.start(from, { data: path.join(folder.dir, 'edge'), ...flags })
+  const open = (from, flags) => edges.start(from, { data: folder.path('edge'), ...flags })
 
   it('reports bad options and does not start, and distinguishes a web page from a store', async () => {
     await assert.rejects(open(null, { layer: 'osm' }), { code: 'BAD_OPTION' })

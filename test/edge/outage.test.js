@@ -1,12 +1,11 @@
 // An edge whose origin, or own store, is killed and comes back.
 import assert from 'node:assert/strict'
-import path from 'node:path'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { until } from '../../bench/wait.js'
 import { startEmbeddedProcess } from '../support/embedded-process.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
-import { T3, fill, useEdges } from '../support/edges.js'
+import { T3, createOrigin, useEdges } from '../support/edges.js'
 
 const SLOW = 90000 // milliseconds: servers are killed and started again
 
@@ -47,14 +46,14 @@ for (const { name, start } of kinds) {
     before(async () => {
       server = await start()
       from = `${server.url}/tiles`
-      origin = await fill(from, { layers: ['osm'] })
+      origin = await createOrigin(from, { layers: ['osm'] })
     })
     after(() => server.close())
 
     const write = (x, seed) => origin.write([{ layer: 'osm', z: 5, x, y: 3, time: T3, bytes: png(seed) }])
 
     it('answers every request while the origin is killed and comes back, reports its lag, and catches up', async () => {
-      const edge = await edges.start(from, { data: path.join(folder.dir, 'edge'), memory: 0, maxLag: '2s' })
+      const edge = await edges.start(from, { data: folder.path('edge'), memory: 0, maxLag: '2s' })
       await edge.until()
       const addresses = Array.from({ length: 16 }, (_, at) => `osm${at % 3 ? '' : '@2022'}/5/${at >> 2}/${at % 4}.png`)
       const clients = poll(edge, addresses)
@@ -93,7 +92,7 @@ for (const { name, start } of kinds) {
     }).timeout(SLOW)
 
     it('starts without its origin, with its data and their age', async () => {
-      const data = path.join(folder.dir, 'edge')
+      const data = folder.path('edge')
       const started = Date.now()
       const first = await edges.start(from, { data })
       await first.until()
@@ -117,7 +116,7 @@ for (const { name, start } of kinds) {
 
     it('starts empty without its origin, and is filled later', async () => {
       await server.kill()
-      const edge = await edges.start(from, { data: path.join(folder.dir, 'edge') })
+      const edge = await edges.start(from, { data: folder.path('edge') })
       assert.deepEqual([edge.report.state, edge.report.lag, edge.report.upToDate], ['away', null, null])
       assert.equal((await edge.get('osm/5/0/0.png')).status, 503)
       await server.start()

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { answered, clientFor, startInTmp, useServer } from './harness.js'
+import { answered, startInTmp, useEmbedded } from './harness.js'
 
 const SECRET = 'a-secret-of-the-environment'
 
@@ -13,77 +13,98 @@ const SECRET = 'a-secret-of-the-environment'
 // escapes from node:vm.
 const escapes = {
   'the constructor of this': 'take(this.constructor && this.constructor.constructor)',
-  'the constructor of an argument': 'take(arguments[0] && arguments[0].constructor.constructor); take(arguments[1] ' +
-    '&& arguments[1].constructor.constructor)',
-  'the constructor of a helper': 'take(send.constructor); take(emit.constructor); take(getRow.constructor); ' +
-    'take(JSON.parse.constructor)',
-  'the constructor of a literal': 'take([].constructor.constructor); take("".constructor.constructor); ' +
-    'take((function () {}).constructor)',
+  'the constructor of an argument': `
+    take(arguments[0] && arguments[0].constructor.constructor)
+    take(arguments[1] && arguments[1].constructor.constructor)`,
+  'the constructor of a helper': `
+    take(send.constructor); take(emit.constructor); take(getRow.constructor); take(JSON.parse.constructor)`,
+  'the constructor of a literal': `
+    take([].constructor.constructor); take("".constructor.constructor); take((function () {}).constructor)`,
   'an import that fails': 'import("x").catch(function (e) { take(e.constructor.constructor) })',
-  'an import that succeeds': 'import("node:fs").then(function (fs) { fs.writeFileSync(FILE, "x") }); ' +
-    'import("node:process").then(function (p) { take(p.default.constructor.constructor) })',
-  'an import of a data URL': 'import("data:text/javascript,export default Function").then(function (m) { ' +
-    'take(m.default) })',
+  'an import that succeeds': `
+    import("node:fs").then(function (fs) { fs.writeFileSync(FILE, "x") })
+    import("node:process").then(function (p) { take(p.default.constructor.constructor) })`,
+  'an import of a data URL': `
+    import("data:text/javascript,export default Function").then(function (m) { take(m.default) })`,
   'the error of a promise': 'Promise.reject(new Error("x")).catch(function (e) { take(e.constructor.constructor) })',
-  'the species of a promise': 'var p = Promise.resolve(); p.constructor = {}; p.constructor[Symbol.species] = ' +
-    'function (run) { take(run.constructor); run(function () {}, function () {}) }; ' +
-    'p.then(function () {})',
+  'the species of a promise': `
+    var p = Promise.resolve(); p.constructor = {}
+    p.constructor[Symbol.species] = function (run) { take(run.constructor); run(function () {}, function () {}) }
+    p.then(function () {})`,
   'a thenable': '({ then: null }); Promise.resolve({ then: function (a) { take(a.constructor) } })',
-  'Error.prepareStackTrace': 'Error.prepareStackTrace = function (e, frames) { frames.forEach(function (f) { ' +
-    'take(f.constructor.constructor); take(f.getThis && f.getThis()); take(f.getFunction && ' +
-    'f.getFunction()) }); return "" }; try { null.x } catch (e) { e.stack }; try { (function ' +
-    'f () { f() })() } catch (e) { take(e.constructor.constructor); e.stack }; new ' +
-    'Error().stack',
-  'Error.stackTraceLimit': 'Object.defineProperty(Error, "stackTraceLimit", { get: function () { ' +
-    'take(arguments.callee.caller); return 9 } }); new Error().stack',
-  'the error of too deep a recursion': 'function deep () { try { deep() } catch (e) { ' +
-    'take(e.constructor.constructor) } } deep()',
-  'the error of too long a string': 'try { "x".repeat(Math.pow(2, 29) + 1) } catch (e) { ' +
-    'take(e.constructor.constructor) }; try { new Array(-1) } catch (e) { ' +
-    'take(e.constructor.constructor) }',
-  'a proxy that is thrown': 'throw new Proxy({}, { get: function (t, name, r) { take(r && r.constructor); ' +
-    'take(arguments.callee.caller); return undefined }, getPrototypeOf: function () { ' +
-    'take(arguments.callee.caller); return null } })',
-  'a proxy that is returned': 'return new Proxy({}, { get: function (t, name) { take(arguments.callee.caller); ' +
-    'return undefined }, ownKeys: function () { take(arguments.callee.caller); return [] ' +
-    '} })',
-  'toJSON': 'return { toJSON: function () { take(this.constructor.constructor); take(arguments.callee.caller); ' +
-    'return "x" } }',
+  'Error.prepareStackTrace': `
+    Error.prepareStackTrace = function (e, frames) {
+      frames.forEach(function (f) {
+        take(f.constructor.constructor); take(f.getThis && f.getThis()); take(f.getFunction && f.getFunction())
+      })
+      return ""
+    }
+    try { null.x } catch (e) { e.stack }
+    try { (function f () { f() })() } catch (e) { take(e.constructor.constructor); e.stack }
+    new Error().stack`,
+  'Error.stackTraceLimit': `
+    var limit = { get: function () { take(arguments.callee.caller); return 9 } }
+    Object.defineProperty(Error, "stackTraceLimit", limit); new Error().stack`,
+  'the error of too deep a recursion': `
+    function deep () { try { deep() } catch (e) { take(e.constructor.constructor) } }
+    deep()`,
+  'the error of too long a string': `
+    try { "x".repeat(Math.pow(2, 29) + 1) } catch (e) { take(e.constructor.constructor) }
+    try { new Array(-1) } catch (e) { take(e.constructor.constructor) }`,
+  'a proxy that is thrown': `
+    throw new Proxy({}, {
+      get: function (t, name, r) { take(r && r.constructor); take(arguments.callee.caller); return undefined },
+      getPrototypeOf: function () { take(arguments.callee.caller); return null }
+    })`,
+  'a proxy that is returned': `
+    return new Proxy({}, {
+      get: function (t, name) { take(arguments.callee.caller); return undefined },
+      ownKeys: function () { take(arguments.callee.caller); return [] }
+    })`,
+  'toJSON': `
+    return { toJSON: function () { take(this.constructor.constructor); take(arguments.callee.caller); return "x" } }`,
   'toString of a thrown object': 'throw { toString: function () { take(arguments.callee.caller); return "x" } }',
-  'Symbol.toPrimitive and hasInstance': 'var o = {}; o[Symbol.toPrimitive] = function () { ' +
-    'take(arguments.callee.caller); return "x" }; Object.defineProperty(Array, ' +
-    'Symbol.hasInstance, { value: function () { take(arguments.callee.caller); ' +
-    'return true } }); throw o',
-  'Symbol.for of Node': 'take(this[Symbol.for("nodejs.util.inspect.custom")]); var o = {}; ' +
-    'o[Symbol.for("nodejs.util.inspect.custom")] = function (d, options, inspect) { ' +
-    'take(inspect.constructor) }; throw o',
-  'an async function': '(async function () { try { await import("x") } catch (e) { take(e.constructor.constructor) ' +
-    '} })(); take((async function () {}).constructor)',
+  'Symbol.toPrimitive and hasInstance': `
+    var o = {}; o[Symbol.toPrimitive] = function () { take(arguments.callee.caller); return "x" }
+    var instance = { value: function () { take(arguments.callee.caller); return true } }
+    Object.defineProperty(Array, Symbol.hasInstance, instance); throw o`,
+  'Symbol.for of Node': `
+    var inspect = Symbol.for("nodejs.util.inspect.custom"), o = {}
+    take(this[inspect]); o[inspect] = function (d, options, inspect) { take(inspect.constructor) }; throw o`,
+  'an async function': `
+    (async function () { try { await import("x") } catch (e) { take(e.constructor.constructor) } })()
+    take((async function () {}).constructor)`,
   'a generator': 'take((function * () {}).constructor); var g = (function * () {})(); take(g.constructor.constructor)',
-  'an async generator': 'take((async function * () {}).constructor); (async function () { for await (var x of ' +
-    '(async function * () { yield import("x") })()) take(x) })().catch(function (e) { ' +
-    'take(e.constructor.constructor) })',
+  'an async generator': `
+    take((async function * () {}).constructor);
+    (async function () { for await (var x of (async function * () { yield import("x") })()) take(x) })()
+      .catch(function (e) { take(e.constructor.constructor) })`,
   'the caller': 'take((function f () { return f.caller })()); take(arguments.callee && arguments.callee.caller)',
-  'changed prototypes and JSON.stringify': 'Object.prototype.then = function (a) { take(a) }; Array.prototype.map = ' +
-    'function () { take(arguments[0].constructor) }; JSON.stringify = function ' +
-    '() { return "{\\"ok\\":{\\"code\\":200,\\"body\\":\\"x\\",' +
-    '\\"__proto__\\":{\\"code\\":500}}}" }; Function.prototype.call = function ' +
-    '() { take(this); take(arguments[0]) }',
+  'changed prototypes and JSON.stringify': `
+    Object.prototype.then = function (a) { take(a) }
+    Array.prototype.map = function () { take(arguments[0].constructor) }
+    JSON.stringify = function () {
+      return "{\\"ok\\":{\\"code\\":200,\\"body\\":\\"x\\",\\"__proto__\\":{\\"code\\":500}}}"
+    }
+    Function.prototype.call = function () { take(this); take(arguments[0]) }`,
   'WebAssembly': 'take(WebAssembly.constructor.constructor); new WebAssembly.Memory({ initial: 1 })',
-  'shared memory': 'var s = new SharedArrayBuffer(64); take(s.constructor.constructor); Atomics.wait(new ' +
-    'Int32Array(s), 0, 0)',
-  'weak references': 'new FinalizationRegistry(function (x) { take(x) }).register({}, 1); take(new ' +
-    'WeakRef({}).constructor.constructor)',
-  'globals of Node and of QuickJS': 'take(globalThis.process); take(globalThis.require); take(globalThis.module); ' +
-    'take(globalThis.std); take(globalThis.os); take(globalThis.scriptArgs); ' +
-    'take(globalThis.Worker); take(globalThis.fetch); take(globalThis.Deno); ' +
-    'take(globalThis.bjson)',
-  'direct and indirect eval': 'take(eval("Function")); take((0, eval)("Function")); take(new Function("return ' +
-    'Function")())',
-  'require of CommonJS': '["fs", "node:fs", "net", "child_process", "process", "../../../../etc/passwd", ' +
-    '"/etc/passwd", "__proto__/constructor", "constructor/constructor"].forEach(function ' +
-    '(name) { try { var m = require(name); take(m); if (m && m.writeFileSync) ' +
-    'm.writeFileSync(FILE, "x") } catch (e) { take(e.constructor.constructor) } })'
+  'shared memory': `
+    var s = new SharedArrayBuffer(64); take(s.constructor.constructor); Atomics.wait(new Int32Array(s), 0, 0)`,
+  'weak references': `
+    new FinalizationRegistry(function (x) { take(x) }).register({}, 1)
+    take(new WeakRef({}).constructor.constructor)`,
+  'globals of Node and of QuickJS': `
+    ["process", "require", "module", "std", "os", "scriptArgs", "Worker", "fetch", "Deno", "bjson"]
+      .forEach(function (name) { take(globalThis[name]) })`,
+  'direct and indirect eval': `
+    take(eval("Function")); take((0, eval)("Function")); take(new Function("return Function")())`,
+  'require of CommonJS': `
+    ["fs", "node:fs", "net", "child_process", "process", "../../../../etc/passwd", "/etc/passwd",
+      "__proto__/constructor", "constructor/constructor"].forEach(function (name) {
+      try {
+        var m = require(name); take(m); if (m && m.writeFileSync) m.writeFileSync(FILE, "x")
+      } catch (e) { take(e.constructor.constructor) }
+    })`
 }
 
 const take = port => `
@@ -113,7 +134,7 @@ const take = port => `
 describe('design functions of the embedded store', function () {
   this.timeout(30000)
   let dir, listener, connections
-  const { client } = useServer({
+  const { client } = useEmbedded({
     options: { designTimeout: 500 },
     async fill (ask) {
       await ask('PUT', '/db')
@@ -153,11 +174,8 @@ describe('design functions of the embedded store', function () {
     const show = `(function (doc, req) { ${body}; return JSON.stringify(loot) })`
     const returned =
       `(function (doc, req) { ${body.replace(/\(function \(\) \{ (?=[^]*apply)/, 'return (function () { ')} })`
-    const path = await design(
-      { shows: { s: show, returned }, rewrites: show, views: {
-        v: { map: `(function (doc) { ${body}; emit(null, loot) })` }
-      } }
-    )
+    const map = `(function (doc) { ${body}; emit(null, loot) })`
+    const path = await design({ shows: { s: show, returned }, rewrites: show, views: { v: { map } } })
     for (const part of ['_show/s/doc', '_show/returned/doc', '_view/v', '_rewrite/x']) {
       const { text } = await client('GET', `${path}/${part}`)
       assert.ok(!text.includes(SECRET), part)
@@ -174,22 +192,25 @@ describe('design functions of the embedded store', function () {
     'an endless loop that catches': 'for (;;) try { for (;;) {} } catch (e) {} finally { for (;;) {} }',
     'endless microtasks': '(function again () { Promise.resolve().then(again) })(); return "x"',
     'an endless promise': 'Promise.resolve().then(function () { for (;;) {} }); return "x"',
-    'an endless async generator': '(async function () { for await (var x of (async function * () { for (;;) yield ' +
-      '1 })()); })(); return "x"',
+    'an endless async generator': `
+      (async function () { for await (var x of (async function * () { for (;;) yield 1 })()); })()
+      return "x"`,
     'a catastrophic regular expression': 'return String(/^(a+)+$/.test(new Array(60).join("a") + "!"))',
     'a search through a huge empty array': 'var a = []; a.length = 4294967295; return String(a.indexOf(1))',
     'joining an empty array of a billion elements': 'return String(new Array(1e9) + "").length',
     'an array that grows': 'var all = []; for (;;) all.push(new Array(1000).fill("x" + all.length))',
     'buffers that grow': 'var all = []; for (;;) all.push(new ArrayBuffer(1e6))',
-    'a huge result': 'var text = new Array(1 << 20).join("xxxxxxxxxxxxxxxx"), all = []; for (var i = 0; i < 12; ' +
-      'i++) all.push(text + i); return all.join("")',
+    'a huge result': `
+      var text = new Array(1 << 20).join("xxxxxxxxxxxxxxxx"), all = []
+      for (var i = 0; i < 12; i++) all.push(text + i)
+      return all.join("")`,
     'a long string': 'return "x".repeat(Math.pow(2, 29))',
     'a string that doubles without end': 'var text = "x"; for (;;) text += text',
     'deep recursion': 'return (function f (n) { return f(n + 1) + 1 })(0)',
     'deep recursion in source': 'return String(eval(new Array(100001).join("[")))',
     'a deep result': 'var deep = []; for (var i = 0; i < 1e5; i++) deep = [deep]; return JSON.stringify(deep)',
-    'a deep regular expression': 'return String(new RegExp(new Array(1e5).join("(?:a|") + new ' +
-      'Array(1e5).join(")")).test("a"))'
+    'a deep regular expression':
+      'return String(new RegExp(new Array(1e5).join("(?:a|") + new Array(1e5).join(")")).test("a"))'
   }
 
   for (const [name, code] of Object.entries(excesses)) it(`answer 500 after ${name}; the next call works`, async () => {
@@ -213,8 +234,8 @@ describe('design functions of the embedded store', function () {
   })
 
   it('block no other requests while they run, not even calls of functions of another database', async () => {
-    const patient = await startInTmp() // five seconds suffice for the other requests, also on a busy machine
-    const ask = clientFor(patient.url)
+    // five seconds suffice for the other requests, also on a busy machine
+    const { client: ask, stop } = await startInTmp()
     const designs = {
       one: { shows: { endless: '(function () { for (;;) {} })' } },
       other: { validate_doc_update: '(function (doc) { if (doc.bad) throw { forbidden: "bad" } })' }
@@ -231,8 +252,7 @@ describe('design functions of the embedded store', function () {
     assert.equal((await ask('PUT', '/other/bad', { bad: true })).status, 403)
     assert.equal(ended, 0)
     assert.deepEqual(await Promise.all(endless), [500, 500])
-    ask.end()
-    await patient.stop()
+    await stop()
   })
 
   it('see neither the process nor the timers of Node', async () => {
@@ -249,20 +269,18 @@ describe('design functions of the embedded store', function () {
   })
 
   it('validate and index a batch of documents of two megabytes each', async () => {
-    const patient = await startInTmp() // two megabytes take longer than 500 ms on a busy machine
-    const ask = clientFor(patient.url)
+    const { client: ask, stop } = await startInTmp() // two megabytes take longer than 500 ms on a busy machine
     await ask('PUT', '/large')
-    await ask('PUT', '/large/_design/d',
-      { validate_doc_update: '(function (doc) { if (doc.bad) throw { forbidden: doc._id } })', views: {
-        v: { map: '(function (doc) { emit(doc._id, doc.text.length) })' }
-      } })
+    await ask('PUT', '/large/_design/d', {
+      validate_doc_update: '(function (doc) { if (doc.bad) throw { forbidden: doc._id } })',
+      views: { v: { map: '(function (doc) { emit(doc._id, doc.text.length) })' } }
+    })
     const docs =
       Array.from({ length: 30 }, (_, i) => ({ _id: `d${i}`, text: 'é'.repeat(1e6), ...(i === 20 && { bad: true }) }))
     const { json: answers } = await ask('POST', '/large/_bulk_docs', { docs })
     assert.ok(Array.isArray(answers), JSON.stringify(answers))
     assert.deepEqual(answers.filter(({ error }) => error).map(({ id, reason }) => [id, reason]), [['d20', 'd20']])
     assert.equal((await ask('GET', '/large/_design/d/_view/v')).json.total_rows, 29)
-    ask.end()
-    await patient.stop()
+    await stop()
   })
 })

@@ -1,16 +1,34 @@
 // Servers and clients for the tests of the embedded store. The contract also runs on the CouchDB of COUCHDB_URL.
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbedded } from '../../server/embedded/index.js'
 
-/** Starts a server in a throw-away folder. */
+const MODULE = new URL('../../server/embedded/index.js', import.meta.url).href
+
+/** Starts a server on a folder, with a client of it. */
+export async function startIn (dir, options = {}) {
+  const server = await startEmbedded({ dir, admins: 'everybody', ...options })
+  const client = clientFor(server.url)
+  return {
+    ...server,
+    client,
+    async close () {
+      client.end()
+      await server.close()
+    }
+  }
+}
+
+/** Starts a server in a throw-away folder, with a client of it. */
 export async function startInTmp (options = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'emb-test-'))
-  const server = await startEmbedded({ dir, admins: 'everybody', ...options })
+  const server = await startIn(dir, options)
   return {
     ...server,
     async stop () {
@@ -21,21 +39,39 @@ export async function startInTmp (options = {}) {
 }
 
 /**
+ * Starts a server in another process.
+ * @param {Record<string, any>} options of startEmbedded
+ * @param {{cwd?: string, flags?: string[]}} [setup] flags: of Node
+ * @returns what the process wrote to stderr, and promises of its admin URL and of its end
+ */
+export function startInProcess (options, { cwd = tmpdir(), flags = [] } = {}) {
+  const script = `import { startEmbedded } from ${JSON.stringify(MODULE)}
+    const server = await startEmbedded(${JSON.stringify(options)})
+    console.log(server.adminUrl)
+    process.on('SIGTERM', () => server.close())`
+  const child = spawn(process.execPath, [...flags, '--input-type=module', '-e', script],
+    { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  let errors = ''
+  child.stderr.on('data', text => { errors += text })
+  const exited = once(child, 'exit')
+  const failed = exited.then(() => { throw new Error(errors) })
+  const listening = Promise.race([once(child.stdout, 'data'), failed]).then(([url]) => String(url).trim())
+  return { child, errors: () => errors, listening, exited }
+}
+
+/**
  * A server for all tests of a suite, and a client of it.
  * @param {{options?: Record<string, any>, fill?: (client: ReturnType<typeof clientFor>) => Promise<any>}} [setup]
  */
-export function useServer ({ options = {}, fill = async () => {} } = {}) {
-  const running = {}
+export function useEmbedded ({ options = {}, fill = async () => {} } = {}) {
+  /** @type {Awaited<ReturnType<typeof startInTmp>>} */
+  let server
   before(async () => {
-    running.server = await startInTmp(options)
-    running.client = clientFor(running.server.url)
-    await fill(running.client)
+    server = await startInTmp(options)
+    await fill(server.client)
   })
-  after(async () => {
-    running.client.end()
-    await running.server.stop()
-  })
-  return { server: () => running.server, client: (...args) => running.client(...args) }
+  after(() => server.stop())
+  return { server: () => server, client: (...args) => server.client(...args) }
 }
 
 /**
@@ -81,39 +117,47 @@ const uniqueName = () => `emb_test_${randomBytes(6).toString('hex')}`
 
 const withUser = (url, name, password) => Object.assign(new URL(url), { username: name, password }).href
 
-/** Starts an embedded store, with clients of its admin, of anonymous users and of a writer, and unique names. */
+/** Clients of an admin, of anonymous users, of a writer and of one with a wrong password, and unique names. */
+function targetFor (adminUrl, writerName) {
+  const { origin } = new URL(adminUrl)
+  const clients = {
+    admin: clientFor(adminUrl),
+    anonymous: clientFor(origin),
+    writer: clientFor(withUser(origin, writerName, 'w')),
+    wrong: clientFor(withUser(origin, 'admin', 'nope'))
+  }
+  const end = () => { for (const client of Object.values(clients)) client.end() }
+  return { unique: uniqueName, writerName, ...clients, end }
+}
+
 async function embeddedTarget () {
   const writer = uniqueName()
   const server = await startInTmp(
     { admins: { admin: 'secret' }, users: { [writer]: { password: 'w', roles: ['tilecouch-writer'] } } }
   )
-  const clients = {
-    admin: clientFor(withUser(server.url, 'admin', 'secret')), anonymous: clientFor(server.url),
-    writer: clientFor(withUser(server.url, writer, 'w')), wrong: clientFor(withUser(server.url, 'admin', 'nope'))
+  const target = targetFor(withUser(server.url, 'admin', 'secret'), writer)
+  return {
+    ...target,
+    embedded: true,
+    async stop () {
+      target.end()
+      await server.stop()
+    }
   }
-  return { embedded: true, unique: uniqueName, writerName: writer, ...clients, async stop () {
-    for (const client of Object.values(clients)) client.end(); await server.stop()
-  } }
 }
 
 async function couchTarget (url) {
   const writer = uniqueName()
+  const target = targetFor(url, writer)
   const user = `/_users/org.couchdb.user:${writer}`
-  const { origin } = new URL(url)
-  const clients = {
-    admin: clientFor(url), anonymous: clientFor(origin), writer: clientFor(withUser(origin, writer, 'w')),
-    wrong: clientFor(withUser(origin, 'admin', 'nope'))
-  }
-  const created =
-    await clients.admin('PUT', user, { name: writer, password: 'w', roles: ['tilecouch-writer'], type: 'user' })
+  const fields = { name: writer, password: 'w', roles: ['tilecouch-writer'], type: 'user' }
+  const created = await target.admin('PUT', user, fields)
   return {
+    ...target,
     embedded: false,
-    unique: uniqueName,
-    writerName: writer,
-    ...clients,
     async stop () {
-      await clients.admin('DELETE', `${user}?rev=${created.json.rev}`)
-      for (const client of Object.values(clients)) client.end()
+      await target.admin('DELETE', `${user}?rev=${created.json.rev}`)
+      target.end()
     }
   }
 }
@@ -124,13 +168,15 @@ export const targets = [
 ]
 
 /**
- * Checks the status of an answer, and the code of its error.
- * @param {number} status @param {Promise<any>} request @param {string} [error]
+ * Checks the status of an answer, and its error. With a reason, the answer has no other field. Errors of status 500
+ * may have one: a reference to CouchDB's log.
+ * @param {number} status @param {Promise<any>} request @param {string} [error] @param {string} [reason]
  */
-export async function answered (status, request, error) {
+export async function answered (status, request, error, reason) {
   const answer = await request
   assert.equal(answer.status, status, answer.text)
   if (error) assert.equal(answer.json.error, error)
+  if (reason) assert.deepEqual(answer.json, { error, reason })
   return answer
 }
 
@@ -149,5 +195,3 @@ export function freshDatabase (target, { open = false } = {}) {
   after(() => db.admin('DELETE', ''))
   return db
 }
-
-export const png = (...bytes) => Buffer.from([0x89, 0x50, 0x4e, 0x47, ...bytes])

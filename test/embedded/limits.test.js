@@ -1,8 +1,6 @@
 // The limits of requests to the embedded store: depth and size of JSON, size of unpacked bodies, and selectors. No
 // request blocks the only thread of the server for long.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import http from 'node:http'
 import { connect } from 'node:net'
@@ -11,7 +9,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { TIME_FACTOR } from '../../bench/wait.js'
 import { compileSelector, pickFitting } from '../../server/embedded/selector.js'
-import { useServer } from './harness.js'
+import { startInProcess, useEmbedded } from './harness.js'
 
 const nested = (levels, open = '[', close = ']', core = '') => open.repeat(levels) + core + close.repeat(levels)
 
@@ -21,7 +19,7 @@ describe('the embedded store with oversized requests', function () {
   const recordError = error => uncaught.push(error)
   before(() => process.on('uncaughtException', recordError))
   after(() => process.off('uncaughtException', recordError))
-  const { client, server } = useServer({ fill: async ask => {
+  const { client, server } = useEmbedded({ fill: async ask => {
     await ask('PUT', '/db')
     await ask('PUT', '/db/_design/d', {
       views: { v: { map: '(function (doc) { emit(doc.a) })' } },
@@ -171,8 +169,8 @@ describe('a selector', () => {
   })
 
   it('is refused with 400, quickly when it is too large, malformed or has an unsupported operator or pattern', () => {
-    const [long, many] =
-      [Array(500000).fill('a').join('.'), Object.fromEntries(Array.from({ length: 2000 }, (_, n) => [`x${n}`, 1]))]
+    const long = Array(500000).fill('a').join('.')
+    const many = Object.fromEntries(Array.from({ length: 2000 }, (_, n) => [`x${n}`, 1]))
     for (const selector of [{ [long]: many }, { $and: Array(900000).fill({}) },
       { $or: Array(2000).fill({ [long.slice(0, 1999)]: 1 }) }]) {
       const began = performance.now()
@@ -180,7 +178,7 @@ describe('a selector', () => {
       assert.ok(performance.now() - began < 1000 * TIME_FACTOR)
     }
     for (const selector of [null, [], 5, { a: { $regex: '(' } }, { a: { $regex: '(?!x)' } },
-      { a: { $regex: '(a)\\1' } }, { a: { $regex: 5 } }, { a: { $regex: `${'((a{100}){100}){100}'}` } },
+      { a: { $regex: '(a)\\1' } }, { a: { $regex: 5 } }, { a: { $regex: '((a{100}){100}){100}' } },
       { a: { $regex: 'x'.repeat(100001) } }, { a: { $mod: [2, 1] } }, { a: { $in: [5] } }, { a: { $exists: true } },
       { a: { $constructor: 1 } }, { $or: [5] }, { $or: {} }, { $not: [] }]) {
       assert.throws(() => compileSelector(selector), { status: 400 }, JSON.stringify(selector)?.slice(0, 100))
@@ -208,10 +206,9 @@ describe('a selector', () => {
 
 describe('the embedded store, asked with hostile selectors', function () {
   this.timeout(20000)
-  const docs =
-    Array.from({ length: 20 },
-      (_, index) => ({ _id: `d${index}`, text: LONG, n: index, list: [LONG], numbers: [1, 2] }))
-  const { client } = useServer({
+  const docs = Array.from({ length: 20 },
+    (_, index) => ({ _id: `d${index}`, text: LONG, n: index, list: [LONG], numbers: [1, 2] }))
+  const { client } = useEmbedded({
     async fill (ask) {
       await ask('PUT', '/db')
       await ask('POST', '/db/_bulk_docs', { docs })
@@ -230,8 +227,6 @@ describe('the embedded store, asked with hostile selectors', function () {
 })
 
 // Answers that are larger than the memory of the process.
-
-const module = new URL('../../server/embedded/index.js', import.meta.url).href
 const DOCS = 120
 const SIZE = 150000 // bytes of an image
 const HEAP = 90 // MB
@@ -239,26 +234,18 @@ const AT_ONCE = 4
 
 describe('the embedded store with little memory', function () {
   this.timeout(60000)
-  let dir
-  let child
-  let url
-  let errors = ''
+  let dir, child, errors, url
 
   before(async () => {
     dir = mkdtempSync(join(tmpdir(), 'emb-memory-'))
-    const script = `import { startEmbedded } from ${JSON.stringify(module)}
-      const server = await startEmbedded({ dir: ${JSON.stringify(dir)}, admins: 'everybody' })
-      console.log(server.url)`
-    child = spawn(process.execPath, [`--max-old-space-size=${HEAP}`, '--input-type=module', '-e', script],
-      { stdio: ['ignore', 'pipe', 'pipe'] })
-    child.stderr.on('data', text => { errors += text })
-    url = `${String((await once(child.stdout, 'data'))[0]).trim()}/db`
+    const started = startInProcess({ dir, admins: 'everybody' }, { flags: [`--max-old-space-size=${HEAP}`] })
+    ;({ child, errors } = started)
+    url = `${await started.listening}/db`
     await ask('PUT', '')
     for (let start = 0; start < DOCS; start += 20) {
       const image = seed => ({ content_type: 'image/png', data: Buffer.alloc(SIZE, seed).toString('base64') })
-      const docs =
-        Array.from({ length: 20 },
-          (_, index) => ({ _id: `d${start + index}`, _attachments: { tile: image(start + index) } }))
+      const docs = Array.from({ length: 20 },
+        (_, index) => ({ _id: `d${start + index}`, _attachments: { tile: image(start + index) } }))
       assert.equal((await ask('POST', '/_bulk_docs', { docs })).status, 201)
     }
   })
@@ -270,7 +257,7 @@ describe('the embedded store with little memory', function () {
   /** Counts the bytes of the answer. @returns {Promise<{status: number | undefined, bytes: number}>} */
   function ask (method, path, body) {
     return new Promise((resolve, reject) => {
-      const fail = error => reject(new Error(`${path}: ${error.message} ${errors.slice(0, 300)}`))
+      const fail = error => reject(new Error(`${path}: ${error.message} ${errors().slice(0, 300)}`))
       const request = http.request(url + path, {
         method, agent: false, headers: { accept: 'application/json', 'content-type': 'application/json' }
       }, response => {
@@ -299,6 +286,6 @@ describe('the embedded store with little memory', function () {
         assert.ok(bytes > DOCS * SIZE * 4 / 3, `${path}: ${bytes} bytes`)
       }
     }
-    assert.equal(child.exitCode, null, errors)
+    assert.equal(child.exitCode, null, errors())
   })
 })

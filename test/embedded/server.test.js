@@ -1,7 +1,6 @@
 // The embedded store as a process: its lock, its folder, and its effects on the host. After a power cut, a restored
 // folder or a full disk, it has all documents that it confirmed, and its indexes match them.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import {
@@ -15,43 +14,14 @@ import { Databases } from '../../server/embedded/databases.js'
 import { findEmbedded, startEmbedded } from '../../server/embedded/index.js'
 import { TIME_FACTOR } from '../../bench/wait.js'
 import { useSmallDisk } from '../support/small-disk.js'
-import { clientFor, startInTmp } from './harness.js'
+import { clientFor, startIn, startInProcess, startInTmp } from './harness.js'
 
-const module = new URL('../../server/embedded/index.js', import.meta.url).href
-
-const children = []
-const closing = []
-
-/** A server for one test, and a client of it. */
-async function open (options) {
-  const server = await startEmbedded({ admins: 'everybody', ...options })
-  const client = clientFor(server.url)
-  const close = async () => {
-    client.end()
-    await server.close()
-  }
-  closing.push(close)
-  return { server, client, close }
-}
-
-/** Starts a server in another process; resolves when it listens. */
-async function startElsewhere (dir, cwd = tmpdir()) {
-  const script = `import { startEmbedded } from ${JSON.stringify(module)}
-    const server = await startEmbedded({ dir: ${JSON.stringify(dir)} })
-    console.log(server.adminUrl)
-    process.on('SIGTERM', () => server.close())`
-  const child =
-    spawn(process.execPath, ['--input-type=module', '-e', script], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
-  children.push(child)
-  let errors = ''
-  child.stderr.on('data', text => { errors += text })
-  const [url] =
-    await Promise.race([once(child.stdout, 'data'), once(child, 'exit').then(() => { throw new Error(errors) })])
-  return { child, url: String(url).trim(), errors: () => errors, exited: once(child, 'exit') }
-}
+const require = createRequire(import.meta.url)
 
 describe('the embedded server', function () {
   this.timeout(20000)
+  const closing = []
+  const children = []
   let dir
   beforeEach(() => { dir = mkdtempSync(join(tmpdir(), 'emb-test-')) })
   afterEach(async () => {
@@ -60,9 +30,23 @@ describe('the embedded server', function () {
     rmSync(dir, { recursive: true, force: true })
   })
 
+  /** A server for one test. */
+  async function open () {
+    const server = await startIn(dir)
+    closing.push(server.close)
+    return server
+  }
+
+  /** Starts a server in another process; resolves when it listens. */
+  async function startElsewhere (cwd) {
+    const started = startInProcess({ dir }, { cwd })
+    children.push(started.child)
+    return { ...started, url: await started.listening }
+  }
+
   it('gives each database its own instance_start_time, which a restart keeps', async () => {
     const startsOf = async isNew => {
-      const { client, close } = await open({ dir })
+      const { client, close } = await open()
       const starts = []
       for (const name of ['one', 'two']) {
         if (isNew) await client('PUT', `/${name}`)
@@ -78,17 +62,17 @@ describe('the embedded server', function () {
   })
 
   it('listens on loopback and keeps its data over a restart', async () => {
-    const { server, client: firstClient, close } = await open({ dir })
-    assert.match(server.url, /^http:\/\/127\.0\.0\.1:\d+$/)
+    const { url, client: firstClient, close } = await open()
+    assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/)
     await firstClient('PUT', '/kept%2Fdb')
     await firstClient('PUT', '/kept%2Fdb/doc', { a: 1 })
     await firstClient('PUT', '/kept%2Fdb/_security', { members: { roles: ['r'] } })
     await firstClient('PUT', '/kept%2Fdb/_design/d', { views: { v: { map: '(function (doc) { emit(doc.a) })' } } })
     await firstClient('GET', '/kept%2Fdb/_design/d/_view/v')
     await close()
-    await server.close() // a second close does nothing
+    await close() // a second close does nothing
     mkdirSync(join(dir, 'databases', '100%')) // a folder of another program
-    const { client: secondClient } = await open({ dir })
+    const { client: secondClient } = await open()
     assert.deepEqual((await secondClient('GET', '/_all_dbs')).json, ['kept/db'])
     assert.equal((await secondClient('GET', '/kept%2Fdb/doc')).json.a, 1)
     assert.deepEqual((await secondClient('GET', '/kept%2Fdb/_security')).json, { members: { roles: ['r'] } })
@@ -111,7 +95,7 @@ describe('the embedded server', function () {
   it('locks its folder against a second server in any process, but not if its port was in use', async () => {
     const server = await startEmbedded({ dir })
     await assert.rejects(startEmbedded({ dir }), { code: 'EMBEDDED_LOCKED' })
-    await assert.rejects(startElsewhere(dir), /EMBEDDED_LOCKED/)
+    await assert.rejects(startElsewhere(), /EMBEDDED_LOCKED/)
     assert.equal(await findEmbedded(dir), server.adminUrl)
     await server.close()
     assert.equal(await findEmbedded(dir), null)
@@ -123,7 +107,7 @@ describe('the embedded server', function () {
   })
 
   it('is found from another process until it is killed', async () => {
-    const { child, url, exited } = await startElsewhere(dir)
+    const { child, url, exited } = await startElsewhere()
     assert.equal(await findEmbedded(dir), url)
     assert.equal(JSON.parse(readFileSync(join(dir, 'server.json'), 'utf8')).pid, child.pid)
     await assert.rejects(startEmbedded({ dir, admins: 'everybody' }), { code: 'EMBEDDED_LOCKED' })
@@ -142,7 +126,7 @@ describe('the embedded server', function () {
   })
 
   it('gives every client admin rights when everybody is admin', async () => {
-    const { client } = await open({ dir })
+    const { client } = await open()
     assert.deepEqual((await client('GET', '/_session')).json.userCtx, { name: null, roles: ['_admin'] })
     assert.equal((await client('PUT', '/db')).status, 201)
   })
@@ -150,7 +134,7 @@ describe('the embedded server', function () {
   it('starts quickly, writes nothing to the working folder and nothing to the terminal', async () => {
     const cwd = mkdtempSync(join(tmpdir(), 'emb-cwd-'))
     const started = Date.now()
-    const { child, url, errors, exited } = await startElsewhere(dir, cwd)
+    const { child, url, errors, exited } = await startElsewhere(cwd)
     assert.ok(Date.now() - started < 5000 * TIME_FACTOR)
     const client = clientFor(url)
     await client('PUT', '/db')
@@ -172,7 +156,7 @@ describe('the embedded server', function () {
     const hostile = { dependentDbs: {
       [victim]: true, [otherFolder]: true, [`${victim}-mrview-${'0'.repeat(32)}/../../../elsewhere`]: true
     } }
-    const { client, close } = await open({ dir })
+    const { client, close } = await open()
     await client('PUT', '/victim')
     await client('PUT', '/victim/doc', { n: 1 })
     await client('PUT', '/victim/_local/lastSeq', { seq: 1e9 })
@@ -187,18 +171,18 @@ describe('the embedded server', function () {
     assert.ok(status === 403 || /forbidden/.test(text), text)
     await close()
     // written directly, because the server refuses it
-    const PouchDB = createRequire(import.meta.url)('pouchdb-node')
+    const PouchDB = require('pouchdb-node')
     const pouch = new PouchDB(join(dir, 'databases', 'db', 'docs'))
     await pouch.put({ _id: notes, ...hostile })
     await pouch.close()
-    const { client: secondClient } = await open({ dir })
+    const { client: secondClient } = await open()
     assert.equal((await secondClient('GET', '/db')).status, 200)
     assert.equal((await secondClient('GET', '/victim/doc')).json.n, 1)
     assert.equal(existsSync(otherFolder), false)
   })
 
   it('ends waiting feeds when it closes or their database is deleted', async () => {
-    const { client, close } = await open({ dir })
+    const { client, close } = await open()
     await client('PUT', '/db')
     const firstFeed = client('GET', '/db/_changes?feed=longpoll&since=now&heartbeat=20')
     await client('GET', '/db')
@@ -212,7 +196,7 @@ describe('the embedded server', function () {
   })
 
   it('keeps design functions from setting cookies and security headers', async () => {
-    const { client } = await open({ dir })
+    const { client } = await open()
     const headers = {
       'X-Own': 'a', 'Set-Cookie': 'AuthSession=x', 'content-security-policy': 'script-src *',
       'X-CONTENT-TYPE-OPTIONS': 'none'
@@ -235,13 +219,13 @@ describe('the embedded server', function () {
   })
 })
 
-const leveldown = createRequire(import.meta.url)('leveldown')
+const leveldown = require('leveldown')
 
 const BY_N = { views: { by_n: { map: '(function (doc) { emit(doc.n) })' } } }
 
 describe('the embedded store after a power cut', function () {
   this.timeout(20000)
-  let dir, server, client
+  let dir, client, stop
   beforeEach(async () => {
     dir = mkdtempSync(join(tmpdir(), 'emb-power-'))
     await start()
@@ -253,12 +237,7 @@ describe('the embedded store after a power cut', function () {
   })
 
   async function start () {
-    server = await startEmbedded({ dir: join(dir, 'data'), admins: 'everybody' })
-    client = clientFor(server.url)
-  }
-  async function stop () {
-    client.end()
-    await server.close()
+    ({ client, close: stop } = await startIn(join(dir, 'data')))
   }
   async function restart () {
     await stop()
@@ -341,21 +320,17 @@ describe('the embedded store after a power cut', function () {
 describe('the embedded server on a full disk', function () {
   this.timeout(60000)
   const disk = useSmallDisk(48)
-  let server, client
+  let client, stop
 
   before(async () => {
     await start()
     await client('PUT', '/db')
     await client('PUT', '/db/_design/d', { views: { v: { map: '(function (doc) { emit(doc._id) })' } } })
   })
-  after(async () => {
-    client?.end()
-    await server?.close()
-  })
+  after(() => stop?.())
 
   async function start () {
-    server = await startEmbedded({ dir: join(disk.dir, 'data'), admins: 'everybody' })
-    client = clientFor(server.url)
+    ({ client, close: stop } = await startIn(join(disk.dir, 'data')))
   }
 
   let batch = 0
@@ -386,11 +361,11 @@ describe('the embedded server on a full disk', function () {
     }
     assert.equal(fullAnswer.status, 507)
     assert.equal(fullAnswer.json.error, 'insufficient_storage')
-    for (const [method, path, body] of [['PUT', '/db/x', {}], ['PUT', '/db/_local/x', {}], [
-      'PUT', '/db/y', { _attachments: { tile: { content_type: 'image/png', data: 'YWJj' } } }
-    ], ['PUT', '/full', undefined]]) {
-      const { status, text } = await client(method, path, body)
-      assert.ok([201, 507].includes(status), `${method} ${path} ${status} ${text}`)
+    const tile = { content_type: 'image/png', data: 'YWJj' }
+    const writes = [['/db/x', {}], ['/db/_local/x', {}], ['/db/y', { _attachments: { tile } }], ['/full']]
+    for (const [path, body] of writes) {
+      const { status, text } = await client('PUT', path, body)
+      assert.ok([201, 507].includes(status), `${path} ${status} ${text}`)
     }
     await assertAllStored('/db/_all_docs')
     const [first] = storedIds
@@ -405,8 +380,7 @@ describe('the embedded server on a full disk', function () {
     }
     await assertAllStored('/db/_design/d/_view/v')
     assert.equal((await client('PUT', '/db/_local/x', {})).status, 201)
-    client.end()
-    await server.close()
+    await stop()
     await start()
     await assertAllStored('/db/_all_docs')
   })

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { createAccounts } from '../../server/embedded/access.js'
 import { Sessions } from '../../server/embedded/sessions.js'
-import { useServer } from './harness.js'
+import { useEmbedded } from './harness.js'
 
 describe('the embedded server and pages of other origins', () => {
   const Origin = 'https://maps.example.org'
-  const { client } = useServer({ async fill (ask) {
+  const { client } = useEmbedded({ async fill (ask) {
     await ask('PUT', '/tiles')
     await ask('PUT', '/tiles/doc', { a: 1 })
     await ask('PUT', '/tiles/_design/tiles', {
@@ -55,7 +55,7 @@ describe('the embedded server and pages of other origins', () => {
 })
 
 describe('a session of the embedded server', () => {
-  const { client, server } = useServer({ options: { admins: { admin: 'secret' } }, fill: ask => ask('GET', '/') })
+  const { client, server } = useEmbedded({ options: { admins: { admin: 'secret' } } })
   const ownUrl = () => server().url
   const otherOrigin = () => `http://127.0.0.1:${server().port === 3000 ? 3001 : 3000}`
   const fetchSite = site => ({ 'Sec-Fetch-Site': site })

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
 import { Store } from '../../loader/index.js'
-import { hang } from '../support/client/gallery.js'
+import { writeGallery } from '../support/client/gallery.js'
 import { openBrowser, openPage, screens } from '../viewer/browser.js'
 import { drawn } from './drawn.js'
 import { folder, serveExamples, serveLibraries } from './server.js'
@@ -27,7 +27,7 @@ for (const { name, open } of openKinds) {
       webgl = await openBrowser(this)
       server = await serveExamples()
       store = await open()
-      await hang(await Store.open(store.database), ['europe']) // for other-grids.html
+      await writeGallery(await Store.open(store.database), ['europe']) // for other-grids.html
     })
 
     after(async () => {

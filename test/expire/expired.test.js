@@ -6,7 +6,7 @@ import { entryOf } from '../../server/gateway/tiles/entry.js'
 import { Couch } from '../../loader/store/couch.js'
 import { until } from '../../bench/wait.js'
 import { onEachStore, request } from '../support/backends.js'
-import { HOUR, T, at, useExpiry } from '../support/expiry.js'
+import { HOUR, T, later, useExpiry } from '../support/expiry.js'
 import { checkInvariants } from '../support/invariants.js'
 import { memorySource } from '../support/memory-source.js'
 import { png } from '../support/tiles.js'
@@ -20,13 +20,13 @@ onEachStore('expired tiles', backend => {
   /** x -> fields of a tile. They are written first, so that another program may damage them. */
   const tiles = [
     {}, // 0: only the ttl of its layer
-    { expires: at(10) }, // 1: its own
-    { expires: at(2 * HOUR) }, // 2: its own, later than the ttl
-    { expires: at(-5) }, // 3: before it was stored
+    { expires: later(10) }, // 1: its own
+    { expires: later(2 * HOUR) }, // 2: its own, later than the ttl
+    { expires: later(-5) }, // 3: before it was stored
     { image: null } // 4: gone, alone
   ]
   const damagedFields = [{ expires: 'soon' }, { expires: '2024-02-30T00:00:00Z' }, { expires: 12 }, { expires: null },
-    { expires: '2024-03-01' }, { stored: 'yesterday' }, { stored: undefined }, { stored: 7, expires: at(20) },
+    { expires: '2024-03-01' }, { stored: 'yesterday' }, { stored: undefined }, { stored: 7, expires: later(20) },
     { stored: '2024-13-01T00:00:00Z' }] // of the tiles from x = 10 on
 
   /** The expired tiles of the layer, according to the gateway. @param {number} moment */
@@ -47,9 +47,12 @@ onEachStore('expired tiles', backend => {
     await map.write(tiles.map((fields, x) => map.tile(x, fields)))
     await map.write(damagedFields.map((_, index) => map.tile(10 + index)))
     // a tile with a past that expired long ago, and a tile that is gone
-    await map.write([map.tile(20, { image: 1, expires: at(1) }), map.tile(21, { image: 1, expires: at(1) })])
-    const newer = [map.tile(20, { time: at(5), image: 2 }), map.tile(21, { time: at(5), image: null, expires: at(30) })]
-    await map.write(newer, at(5))
+    await map.write([map.tile(20, { image: 1, expires: later(1) }), map.tile(21, { image: 1, expires: later(1) })])
+    const newer = [
+      map.tile(20, { time: later(5), image: 2 }),
+      map.tile(21, { time: later(5), image: null, expires: later(30) })
+    ]
+    await map.write(newer, later(5))
     // A store with validation refuses such documents. They date from before it.
     const { couch } = map.store
     const validation = await couch.get('_design/tiles')
@@ -63,38 +66,38 @@ onEachStore('expired tiles', backend => {
       HOUR - 1, HOUR, HOUR + 1, HOUR + 5, 2 * HOUR - 1, 2 * HOUR, 2 * HOUR + 1]
     const differentAnswers = new Set()
     for (const seconds of moments) {
-      const expected = await expiredByGateway(Date.parse(at(seconds)), doc)
-      assert.deepEqual(await expiredByCommand(at(seconds)), expected, `T + ${seconds} s`)
+      const expected = await expiredByGateway(Date.parse(later(seconds)), doc)
+      assert.deepEqual(await expiredByCommand(later(seconds)), expected, `T + ${seconds} s`)
       differentAnswers.add(expected.join())
     }
     assert.ok(differentAnswers.size >= 7, `the moments differ: ${differentAnswers.size}`)
     // The gateway's clock has milliseconds: a second ends with its last one.
-    assert.deepEqual(await expiredByGateway(Date.parse(at(10)) - 1, doc), await expiredByCommand(at(9)))
-    assert.deepEqual(await expiredByGateway(Date.parse(at(10)) + 999, doc), await expiredByCommand(at(10)))
+    assert.deepEqual(await expiredByGateway(Date.parse(later(10)) - 1, doc), await expiredByCommand(later(9)))
+    assert.deepEqual(await expiredByGateway(Date.parse(later(10)) + 999, doc), await expiredByCommand(later(10)))
   }).timeout(20000)
 
   it('follow the ttl of the layer; without a ttl only tiles with their own time expire', async () => {
     for (const ttl of [60, undefined, HOUR]) {
       await map.store.defineLayer('osm', { ttl: ttl ?? null })
       for (const seconds of [59, 60, HOUR, 9 * HOUR]) {
-        const expected = await expiredByGateway(Date.parse(at(seconds)), { ttl })
-        assert.deepEqual(await expiredByCommand(at(seconds)), expected, `ttl ${ttl}, T + ${seconds} s`)
+        const expected = await expiredByGateway(Date.parse(later(seconds)), { ttl })
+        assert.deepEqual(await expiredByCommand(later(seconds)), expected, `ttl ${ttl}, T + ${seconds} s`)
       }
     }
   }).timeout(20000)
 
   it('are listed once each over several pages, without other layers', async () => {
     await map.store.defineLayer('other', { ttl: 1 })
-    await map.write([map.tile(0, { expires: at(1) }, 'other'), map.tile(1, {}, 'other')])
-    const allIds = await expiredByCommand(at(9 * HOUR))
-    assert.deepEqual(await expiredByCommand(at(9 * HOUR), { limits: { page: 2 } }), allIds)
-    assert.deepEqual(await expiredByCommand(at(9 * HOUR), { limits: { page: 3 } }), allIds)
-    assert.deepEqual(await expiredByCommand(at(9 * HOUR), { layers: undefined }),
+    await map.write([map.tile(0, { expires: later(1) }, 'other'), map.tile(1, {}, 'other')])
+    const allIds = await expiredByCommand(later(9 * HOUR))
+    assert.deepEqual(await expiredByCommand(later(9 * HOUR), { limits: { page: 2 } }), allIds)
+    assert.deepEqual(await expiredByCommand(later(9 * HOUR), { limits: { page: 3 } }), allIds)
+    assert.deepEqual(await expiredByCommand(later(9 * HOUR), { layers: undefined }),
       [...allIds, 'other:6:0:0', 'other:6:1:0'].sort())
-    const { expired, listed, gone } = await list({ now: () => at(9 * HOUR), layers: ['osm'], limit: 2 })
+    const { expired, listed, gone } = await list({ now: () => later(9 * HOUR), layers: ['osm'], limit: 2 })
     assert.deepEqual([expired, listed.length, gone], [allIds.length, 2, 2], 'all are counted, some are listed')
-    assert.deepEqual(await expiredByCommand(at(9 * HOUR), { before: at(10) }), ['osm:6:3:0'])
-    assert.equal((await expiredByCommand(T, { before: at(11) })).length, 2, 'a dry run may look ahead')
+    assert.deepEqual(await expiredByCommand(later(9 * HOUR), { before: later(10) }), ['osm:6:3:0'])
+    assert.equal((await expiredByCommand(T, { before: later(11) })).length, 2, 'a dry run may look ahead')
   }).timeout(20000)
 
   it('cannot be listed without indexes, and the error names the command that builds them', async () => {
@@ -107,7 +110,8 @@ onEachStore('expired tiles', backend => {
 
 onEachStore('removing expired tiles', backend => {
   const map = useExpiry(backend)
-  const remove = (seconds, options = {}) => expire(map.store, { action: 'remove', now: () => at(seconds), ...options })
+  const remove = (seconds, options = {}) =>
+    expire(map.store, { action: 'remove', now: () => later(seconds), ...options })
   const counts = ({ expired, removed, ended, changed, refused }) => ({ expired, removed, ended, changed, refused })
 
   /** A source with the tiles of some columns, as of another edition. */
@@ -115,10 +119,10 @@ onEachStore('removing expired tiles', backend => {
 
   it('deletes tiles without a past, makes those with a past gone from their expiry on, once and for all', async () => {
     await map.store.defineLayer('osm', { ttl: HOUR })
-    await map.write([map.tile(1, { image: 7, time: at(-100) })], at(-100))
-    await map.write([map.tile(0), map.tile(1), map.tile(2), map.tile(3, { expires: at(2 * HOUR) })])
+    await map.write([map.tile(1, { image: 7, time: later(-100) })], later(-100))
+    await map.write([map.tile(0), map.tile(1), map.tile(2), map.tile(3, { expires: later(2 * HOUR) })])
     // a version of tomorrow, which expires today
-    await map.write([map.tile(2, { time: at(90000), image: 8, expires: at(10) })])
+    await map.write([map.tile(2, { time: later(90000), image: 8, expires: later(10) })])
     const planned = await remove(HOUR, { dryRun: true })
     assert.deepEqual(await map.history(0), ['0 tile head'])
     const summary = await remove(HOUR)
@@ -128,25 +132,25 @@ onEachStore('removing expired tiles', backend => {
     assert.deepEqual(await map.history(1), ['-100 tile', '0 tile', `${HOUR} gone head ${HOUR}`])
     assert.deepEqual(await map.history(2), ['0 tile', '90000 tile', '90001 gone head 90001'], 'never before the head')
     assert.deepEqual(await map.history(3), [`0 tile head ${2 * HOUR}`])
-    const { bytes } = await map.store.at('osm', 6, 1, 0, at(HOUR - 1))
+    const { bytes } = await map.store.at('osm', 6, 1, 0, later(HOUR - 1))
     assert.deepEqual(bytes, png(1), 'what was shown then is shown')
-    await assert.rejects(map.store.at('osm', 6, 1, 0, at(HOUR)), { code: 'TILE_NOT_FOUND' })
+    await assert.rejects(map.store.at('osm', 6, 1, 0, later(HOUR)), { code: 'TILE_NOT_FOUND' })
     await checkInvariants(map.url)
     const second = await remove(HOUR)
     assert.deepEqual([counts(second), second.gone], [{ expired: 0, removed: 0, ended: 0, changed: 0, refused: 0 }, 1])
   })
 
   it('with the past deletes all versions, of a limited number of tiles, and copies of fallen heads', async () => {
-    await map.write([map.tile(10, { expires: at(1), image: 5, time: at(-9) }),
-      map.tile(11, { expires: at(1) }), map.tile(12, { expires: at(2) })])
-    await map.write([map.tile(10, { expires: at(1) })])
+    await map.write([map.tile(10, { expires: later(1), image: 5, time: later(-9) }),
+      map.tile(11, { expires: later(1) }), map.tile(12, { expires: later(2) })])
+    await map.write([map.tile(10, { expires: later(1) })])
     assert.deepEqual(counts(await remove(3, { withPast: true, limit: 2 })),
       { expired: 2, removed: 2, ended: 0, changed: 0, refused: 0 })
     assert.deepEqual([await map.history(10), await map.history(11), await map.history(12)], [[], [], ['0 tile head 2']])
     await remove(3)
-    await map.write([map.tile(62, { expires: at(5), image: 1 })])
-    await map.write([map.tile(62, { time: at(2) })])
-    await removeEdition(map.store, 'osm', at(2))
+    await map.write([map.tile(62, { expires: later(5), image: 1 })])
+    await map.write([map.tile(62, { time: later(2) })])
+    await removeEdition(map.store, 'osm', later(2))
     assert.deepEqual(counts(await remove(6, { layers: ['osm'] })),
       { expired: 1, removed: 1, ended: 0, changed: 0, refused: 0 })
     assert.deepEqual(await map.history(62), [])
@@ -156,12 +160,13 @@ onEachStore('removing expired tiles', backend => {
   it('makes a tile gone only after the time at which it was last found unchanged', async () => {
     await map.store.defineLayer('survey')
     const tile = (x, fields) => map.tile(x, fields, 'survey')
-    await map.write([60, 61].map(x => tile(x, { image: 1, time: at(-50) })))
-    await map.write([60, 61].map(x => tile(x, { expires: at(5) })))
-    await map.write([tile(60, { time: at(10) })])
-    await load(map.store, sourceOf(61), { layer: 'survey', time: at(12) })
+    await map.write([60, 61].map(x => tile(x, { image: 1, time: later(-50) })))
+    await map.write([60, 61].map(x => tile(x, { expires: later(5) })))
+    await map.write([tile(60, { time: later(10) })])
+    await load(map.store, sourceOf(61), { layer: 'survey', time: later(12) })
     assert.equal((await remove(20, { layers: ['survey'] })).ended, 2)
-    const timeOf = async (x, seconds) => (await map.store.at('survey', 6, x, 0, at(seconds)).catch(error => error.code))
+    const timeOf = async (x, seconds) =>
+      (await map.store.at('survey', 6, x, 0, later(seconds)).catch(error => error.code))
       .time ?? 'TILE_NOT_FOUND'
     for (let time = 0; time < 2; time++) {
       assert.deepEqual([await timeOf(60, 10), await timeOf(60, 11), await timeOf(61, 12), await timeOf(61, 13)],
@@ -171,9 +176,10 @@ onEachStore('removing expired tiles', backend => {
   })
 
   it('twice at once gives the same as once', async () => {
-    await map.write(Array.from({ length: 12 }, (_, x) => map.tile(20 + x, { image: 50 + x, time: at(-50) })))
-    await map.write(Array.from({ length: 12 }, (_, x) => map.tile(20 + x, { expires: at(5) })).filter(({ x }) => x % 2))
-    await map.write(Array.from({ length: 6 }, (_, x) => map.tile(40 + x, { expires: at(5) })))
+    await map.write(Array.from({ length: 12 }, (_, x) => map.tile(20 + x, { image: 50 + x, time: later(-50) })))
+    const tiles = Array.from({ length: 12 }, (_, x) => map.tile(20 + x, { expires: later(5) }))
+    await map.write(tiles.filter(({ x }) => x % 2))
+    await map.write(Array.from({ length: 6 }, (_, x) => map.tile(40 + x, { expires: later(5) })))
     const summaries = await Promise.all([remove(6, { limits: { past: 3 } }), remove(6, { limits: { past: 4 } })])
     assert.ok(summaries[0].ended + summaries[1].ended >= 6)
     for (let x = 20; x < 32; x++) {
@@ -184,8 +190,8 @@ onEachStore('removing expired tiles', backend => {
   }).timeout(20000)
 
   it('keeps tiles that a gateway refreshed after they were listed', async () => {
-    await map.write([map.tile(50, { image: 1, time: at(-50) }), map.tile(52, { image: 1, time: at(-50) })])
-    await map.write([50, 51, 52].map(x => map.tile(x, { expires: at(5) })))
+    await map.write([map.tile(50, { image: 1, time: later(-50) }), map.tile(52, { image: 1, time: later(-50) })])
+    await map.write([50, 51, 52].map(x => map.tile(x, { expires: later(5) })))
     const { couch } = map.store
     const { queries } = couch
     // The past is read after the heads were judged: here the gateway is faster.
@@ -193,8 +199,8 @@ onEachStore('removing expired tiles', backend => {
       const answer = await queries.apply(couch, args)
       if (args[0] === '_all_docs' && couch.queries !== queries) {
         couch.queries = queries
-        await map.store.extend([50, 51].map(x => ({ id: `osm:6:${x}:0`, expires: at(HOUR) })))
-        await map.write([map.tile(52, { time: at(6), image: 9, expires: at(HOUR) })], at(6))
+        await map.store.extend([50, 51].map(x => ({ id: `osm:6:${x}:0`, expires: later(HOUR) })))
+        await map.write([map.tile(52, { time: later(6), image: 9, expires: later(HOUR) })], later(6))
       }
       return answer
     }
@@ -210,8 +216,8 @@ onEachStore('removing expired tiles', backend => {
     const layers = ['one', 'two']
     for (const layer of layers) {
       await map.store.defineLayer(layer)
-      await map.write([map.tile(9, { time: at(-50), expires: at(5) }, layer)])
-      await load(map.store, sourceOf(9), { layer, time: at(-10) })
+      await map.write([map.tile(9, { time: later(-50), expires: later(5) }, layer)])
+      await load(map.store, sourceOf(9), { layer, time: later(-10) })
     }
     assert.equal((await remove(20, { layers })).removed, 2)
     const { settled, unknown } = await resolve(map.store, { layers })
@@ -222,14 +228,14 @@ onEachStore('removing expired tiles', backend => {
     for (let maxRequests = 6, isKilled = true; isKilled; maxRequests += 3) {
       const layer = `killed${maxRequests}`
       await map.store.defineLayer(layer, { ttl: HOUR })
-      await load(map.store, sourceOf(0, 1, 2), { layer, time: at(-10) })
+      await load(map.store, sourceOf(0, 1, 2), { layer, time: later(-10) })
       let requests = 0
       const dying = new Store(new Couch(map.url))
       const send = dying.couch.request
       dying.couch.request = function (...args) {
         return requests++ < maxRequests ? send.apply(dying.couch, args) : Promise.reject(new Error('killed'))
       }
-      const options = { now: () => at(1e9), layers: [layer], withPast: true }
+      const options = { now: () => later(1e9), layers: [layer], withPast: true }
       isKilled = await expire(dying, { action: 'remove', ...options }).then(() => false, () => true)
       const { unknown } = await resolve(map.store, { layers: [layer] })
       assert.equal(unknown, 0, `request ${maxRequests}`)
@@ -241,11 +247,11 @@ onEachStore('removing expired tiles', backend => {
   }).timeout(60000)
 
   it('refuses bad options', async () => {
-    for (const options of [{ before: at(99) }, { live: true, limit: 1 }, { live: true, dryRun: true }]) {
+    for (const options of [{ before: later(99) }, { live: true, limit: 1 }, { live: true, dryRun: true }]) {
       await assert.rejects(remove(9, options), { code: 'BAD_OPTION' })
     }
     await assert.rejects(remove(9, { signal: AbortSignal.abort() }), { code: 'ABORTED' })
-    assert.deepEqual(T, at(0))
+    assert.deepEqual(T, later(0))
   })
 })
 

@@ -7,7 +7,7 @@ import { noiseTile } from '../../bench/tiles.js'
 import { exportLayer } from '../../loader/export/index.js'
 import { removeEdition } from '../../loader/maintain/remove/index.js'
 import { onEachStore } from '../support/backends.js'
-import { assertSame, contentsOf } from '../support/exports.js'
+import { assertSameTiles, contentsOf } from '../support/exports.js'
 import { useFolder } from '../support/folder.js'
 import { publishFunctions } from '../support/published.js'
 import { useStore } from '../support/store.js'
@@ -26,7 +26,6 @@ const imagesOf = seed => new Map(names.flatMap(name => {
 
 onEachStore('a store that is written to while it is exported', backend => {
   const folder = useFolder()
-  const pathOf = name => path.join(folder.dir, name)
   const fixture = useStore(backend, {
     async fill (store) {
       await store.defineLayer('osm', { format: 'png' })
@@ -42,16 +41,16 @@ onEachStore('a store that is written to while it is exported', backend => {
       edition ??= fixture.store.write(square({ layer: 'osm', time: T2, z: 6, side: SIDE, seed: secondSeed }),
         { batch: 50 })
     }
-    const summary = await exportLayer(fixture.store, 'osm', pathOf(target), { ...options, onProgress })
+    const summary = await exportLayer(fixture.store, 'osm', folder.path(target), { ...options, onProgress })
     await edition
-    return { ...summary, found: await contentsOf(pathOf(target), { asked: names }) }
+    return { ...summary, found: await contentsOf(folder.path(target), { asked: names }) }
   }
 
   for (const target of ['out', 'out.mbtiles', 'out.pmtiles']) {
     it(`exports a past time unchanged: ${target}`, async () => {
       const { missing, found: contents } = await exportWhileWriting(target, { time: '2021' })
       assert.equal(missing, 0)
-      assertSame(contents, imagesOf(firstSeed))
+      assertSameTiles(contents, imagesOf(firstSeed))
     })
 
     it(`exports each tile as it was before or after the write: ${target}`, async () => {
@@ -68,11 +67,11 @@ onEachStore('a store that is written to while it is exported', backend => {
   }
 
   it('loses no tile in a folder, and updates the folder in the next export', async () => {
-    await exportLayer(fixture.store, 'osm', pathOf('out'))
+    await exportLayer(fixture.store, 'osm', folder.path('out'))
     const { found: contents } = await exportWhileWriting('out')
     for (const [name] of imagesOf(secondSeed)) assert.ok(contents.has(name), name)
-    await exportLayer(fixture.store, 'osm', pathOf('out'))
-    assertSame(await contentsOf(pathOf('out')), imagesOf(secondSeed))
+    await exportLayer(fixture.store, 'osm', folder.path('out'))
+    assertSameTiles(await contentsOf(folder.path('out')), imagesOf(secondSeed))
   })
 }, { timeout: 60000 })
 
@@ -101,7 +100,7 @@ onEachStore('exports of an edition that is corrected', backend => {
   const counts = ({ written, kept, removed }) => [written, kept, removed]
 
   it('a folder gets the new images, with later file times', async () => {
-    const out = path.join(folder.dir, 'out')
+    const out = folder.path('out')
     const file = path.join(out, '5/1/1.png')
     await exportLayer(fixture.store, 'osm', out)
     for (const seed of [1000, 2000]) {
@@ -116,7 +115,7 @@ onEachStore('exports of an edition that is corrected', backend => {
 
   for (const [name, seed] of Object.entries({ 'out.mbtiles': 3000, 'out.pmtiles': 4000 })) {
     it(`${name} gets only new images after its first export was stopped`, async () => {
-      const out = path.join(folder.dir, name)
+      const out = folder.path(name)
       const stop = new AbortController()
       const onProgress = ({ written }) => { if (written >= ACROSS) stop.abort() }
       await assert.rejects(exportLayer(fixture.store, 'osm', out, { signal: stop.signal, onProgress, concurrency: 1 }),

@@ -9,14 +9,14 @@ import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import {
-  EDITIONS, assertSame, contentsOf, expected, filesBelow, shownAt, useLayer, withStore
+  EDITIONS, assertSameTiles, contentsOf, expected, filesBelow, shownAt, useLayer, withStore
 } from '../support/exports.js'
 import { publishFunctions } from '../support/published.js'
 
 onEachStore('an export into a folder', backend => {
   const folder = useFolder()
   const context = useLayer(backend)
-  const out = () => path.join(folder.dir, 'out')
+  const out = () => folder.path('out')
   const run = options => exportLayer(context.store, 'osm', out(), options)
   const tilesIn = () => filesBelow(out()).filter(name => /^\d+\//.test(name))
 
@@ -31,14 +31,14 @@ onEachStore('an export into a folder', backend => {
     utimesSync(path.join(out(), touched), new Date(), new Date())
     rmSync(path.join(out(), lost))
     assert.equal((await run()).written, 3)
-    assertSame(await contentsOf(out()), expected())
+    assertSameTiles(await contentsOf(out()), expected())
   })
 
   it('changes the folder to any other time: writes changed tiles with their times, removes gone ones', async () => {
     let previousTiles = new Map()
     for (const time of ['2021', '2022', undefined, EDITIONS[0], '2022', '2021']) {
       const { written, kept, removed } = await run({ time })
-      assertSame(await contentsOf(out()), expected(time), `as of ${time}`)
+      assertSameTiles(await contentsOf(out()), expected(time), `as of ${time}`)
       const currentTiles = shownAt(time)
       const unchanged = [...currentTiles].filter(([name, tile]) => previousTiles.get(name)?.time === tile.time)
       const goneNames = [...previousTiles.keys()].filter(name => !currentTiles.has(name))
@@ -63,7 +63,7 @@ onEachStore('an export into a folder', backend => {
     await run({ time: '2022' })
     assert.ok(!existsSync(path.join(out(), '5/0/0.png')))
     for (const [name, content] of Object.entries(foreign)) {
-      assert.deepEqual(readFileSync(path.join(folder.dir, name)), Buffer.from(content), name)
+      assert.deepEqual(readFileSync(folder.path(name)), Buffer.from(content), name)
     }
     // a file that replaced an old version is kept too
     await run({ time: '2021' })
@@ -86,7 +86,7 @@ onEachStore('an export into a folder', backend => {
     folder.write({ 'out/.DS_Store': 'x' })
     await run({ zooms: { min: 0, max: 2 } })
     await run({ zooms: { min: 3, max: 5 } })
-    assertSame(await contentsOf(out()), expected())
+    assertSameTiles(await contentsOf(out()), expected())
   })
 
   it('refuses a folder with another layer, or with rows counted from the other side', async () => {
@@ -97,7 +97,7 @@ onEachStore('an export into a folder', backend => {
     await context.store.defineLayer('other', {})
     await assert.rejects(exportLayer(context.store, 'other', out(), { force: true }),
       { code: 'TARGET_EXISTS', message: /osm/ })
-    assertSame(await contentsOf(out()), expected())
+    assertSameTiles(await contentsOf(out()), expected())
   })
 
   it('refuses a target that is a file, even when forced', async () => {
@@ -107,7 +107,7 @@ onEachStore('an export into a folder', backend => {
   })
 
   it('refuses a folder with links in place of its own folders and files', async () => {
-    const outside = path.join(folder.dir, 'outside')
+    const outside = folder.path('outside')
     const links = { '3': outside, '3/1': outside, '.tilecouch.json': path.join(outside, 'mark.json') }
     for (const [name, linkTarget] of Object.entries(links)) {
       for (const isOld of [false, true]) {
@@ -129,10 +129,10 @@ onEachStore('an export into a folder', backend => {
     const [name, content] = ['3/1/1.png', 'theirs']
     folder.write({ theirs: content })
     rmSync(path.join(out(), name))
-    symlinkSync(path.join(folder.dir, 'theirs'), path.join(out(), name))
+    symlinkSync(folder.path('theirs'), path.join(out(), name))
     await run()
-    assertSame(await contentsOf(out()), expected())
-    assert.equal(readFileSync(path.join(folder.dir, 'theirs'), 'utf8'), content)
+    assertSameTiles(await contentsOf(out()), expected())
+    assert.equal(readFileSync(folder.path('theirs'), 'utf8'), content)
     assert.ok(lstatSync(path.join(out(), name)).isFile())
   })
 

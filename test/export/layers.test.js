@@ -6,9 +6,10 @@ import { exportLayer, load, openSource, parseArea } from '../../loader/index.js'
 import { exportHistory, targetAt } from '../../loader/export/history.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
+import { withSource } from '../support/memory-source.js'
 import { png } from '../support/tiles.js'
 import {
-  EDITIONS, MOMENTS, assertSame, contentsOf, expected, query, shownAt, useLayer, withStore
+  EDITIONS, MOMENTS, assertSameTiles, contentsOf, expected, query, shownAt, useLayer, withStore
 } from '../support/exports.js'
 import { checkArchive } from './pmtiles-archive.js'
 import { publishFunctions } from '../support/published.js'
@@ -25,18 +26,13 @@ function titleOf (target) {
 onEachStore('an export', backend => {
   const folder = useFolder()
   const context = useLayer(backend)
-  const pathOf = name => path.join(folder.dir, name)
-  const run = (target, options) => exportLayer(context.store, 'osm', pathOf(target), options)
+  const run = (target, options) => exportLayer(context.store, 'osm', folder.path(target), options)
 
-  async function loadInto (store, target, { scheme = undefined, ...options } = {}) {
-    const source = await openSource(target, { scheme })
-    try {
+  const loadInto = async (store, target, { scheme = undefined, ...options } = {}) =>
+    withSource(await openSource(target, { scheme }), source => {
       if (options.time) assert.equal(source.time, options.time, 'it says when the map looked like this')
-      return await load(store, source, { layer: 'osm', ...options })
-    } finally {
-      await source.close()
-    }
-  }
+      return load(store, source, { layer: 'osm', ...options })
+    })
 
   for (const target of TARGETS) {
     it(`has the right tiles of every time: ${target}`, async () => {
@@ -44,8 +40,8 @@ onEachStore('an export', backend => {
         const name = `${index}${target}`
         const expectedTiles = expected(time)
         const summary = await run(name, { time })
-        assertSame(await contentsOf(pathOf(name)), expectedTiles, `${target} as of ${time}`)
-        assert.equal(titleOf(pathOf(name)), time ? `Streets, ${time.slice(0, 10)}` : 'Streets')
+        assertSameTiles(await contentsOf(folder.path(name)), expectedTiles, `${target} as of ${time}`)
+        assert.equal(titleOf(folder.path(name)), time ? `Streets, ${time.slice(0, 10)}` : 'Streets')
         assert.deepEqual([summary.tiles, summary.written, summary.kept, summary.missing],
           [expectedTiles.size, expectedTiles.size, 0, 0])
         assert.equal(summary.bytes, [...expectedTiles.values()].reduce((sum, bytes) => sum + bytes.length, 0))
@@ -54,7 +50,7 @@ onEachStore('an export', backend => {
     })
 
     it(`of every edition is loaded again to a layer with the same history: ${target}`, async () => {
-      const summary = await exportHistory(context.store, 'osm', pathOf(target))
+      const summary = await exportHistory(context.store, 'osm', folder.path(target))
       assert.deepEqual(summary.exports.map(({ time }) => time), EDITIONS)
       await withStore(backend, async copy => {
         for (const [index, { target: name }] of summary.exports.entries()) {
@@ -66,7 +62,7 @@ onEachStore('an export', backend => {
           for await (const tile of copy.fetch(copy.list('osm', { time }))) {
             tilesByName.set(`${tile.z}/${tile.x}/${tile.y}`, tile)
           }
-          assertSame(new Map([...tilesByName].map(([key, { bytes }]) => [key, bytes])),
+          assertSameTiles(new Map([...tilesByName].map(([key, { bytes }]) => [key, bytes])),
             expected(time), `the copy as of ${time}`)
           for (const [key, { time: since }] of shownAt(time)) {
             assert.equal(tilesByName.get(key).time, since, `${key} as of ${time}`)
@@ -81,9 +77,9 @@ onEachStore('an export', backend => {
 
   it('is loaded again correctly when rows count from the south in both', async () => {
     await run('tms', { scheme: 'tms' })
-    assertSame(await contentsOf(pathOf('tms'), { tms: true }), expected())
+    assertSameTiles(await contentsOf(folder.path('tms'), { tms: true }), expected())
     await withStore(backend, async copy => {
-      await loadInto(copy, pathOf('tms'), { scheme: 'tms' })
+      await loadInto(copy, folder.path('tms'), { scheme: 'tms' })
       assert.deepEqual((await copy.head('osm', 3, 0, 1)).bytes, expected().get('3/0/1'))
     })
   })
@@ -108,7 +104,7 @@ onEachStore('an export', backend => {
           for (const target of TARGETS) {
             const name = `${index}${zooms ? 'zoom' : ''}${target}`
             await run(name, { time, area, zooms })
-            assertSame(await contentsOf(pathOf(name)), expectedTiles, name)
+            assertSameTiles(await contentsOf(folder.path(name)), expectedTiles, name)
           }
         }
       }
@@ -118,8 +114,8 @@ onEachStore('an export', backend => {
   it('leaves no files beside the requested targets', async () => {
     for (const target of TARGETS) await run(target)
     assert.deepEqual(readdirSync(folder.dir).sort(), [...TARGETS].sort())
-    assert.deepEqual(readdirSync(pathOf('out')).sort(), ['.tilecouch.json', '1', '2', '3', '5', 'metadata.json'])
-    assert.ok(!existsSync(pathOf('out.part-lock')))
+    assert.deepEqual(readdirSync(folder.path('out')).sort(), ['.tilecouch.json', '1', '2', '3', '5', 'metadata.json'])
+    assert.ok(!existsSync(folder.path('out.part-lock')))
   })
 
   it('creates no target when there is nothing to export', async () => {
@@ -131,12 +127,12 @@ onEachStore('an export', backend => {
       for (const options of emptySelections) {
         await assert.rejects(run(target, options), { code: 'NOTHING_TO_EXPORT' }, JSON.stringify(options))
       }
-      await assert.rejects(exportLayer(context.store, 'nowhere', pathOf(target)), { code: 'LAYER_NOT_FOUND' })
-      await assert.rejects(exportLayer(context.store, 'No Layer', pathOf(target)), { code: 'BAD_LAYER' })
+      await assert.rejects(exportLayer(context.store, 'nowhere', folder.path(target)), { code: 'LAYER_NOT_FOUND' })
+      await assert.rejects(exportLayer(context.store, 'No Layer', folder.path(target)), { code: 'BAD_LAYER' })
       await assert.rejects(run(target, { time: 'soon' }), { code: 'BAD_TIME' })
     }
     assert.deepEqual(readdirSync(folder.dir), [])
-    await assert.rejects(exportHistory(context.store, 'osm', pathOf('h.mbtiles'), { zooms: { min: 4, max: 4 } }),
+    await assert.rejects(exportHistory(context.store, 'osm', folder.path('h.mbtiles'), { zooms: { min: 4, max: 4 } }),
       { code: 'NOTHING_TO_EXPORT' })
     assert.deepEqual(readdirSync(folder.dir), [])
   })
@@ -155,9 +151,10 @@ onEachStore('an export', backend => {
 
   it('creates no target for an edition without tiles in the area', async () => {
     const { exports, empty } = await exportHistory(context.store,
-      'osm', pathOf('h.mbtiles'), { area: parseArea({ bbox: '-1,-1,1,1' }), zooms: { min: 0, max: 0 } })
+      'osm', folder.path('h.mbtiles'), { area: parseArea({ bbox: '-1,-1,1,1' }), zooms: { min: 0, max: 0 } })
     assert.deepEqual([exports.map(({ time }) => time), empty], [[EDITIONS[0]], EDITIONS.slice(1)])
-    await assert.rejects(exportHistory(context.store, 'osm', pathOf('none.mbtiles'), { zooms: { min: 4, max: 4 } }),
+    const zooms = { min: 4, max: 4 }
+    await assert.rejects(exportHistory(context.store, 'osm', folder.path('none.mbtiles'), { zooms }),
       { code: 'NOTHING_TO_EXPORT' })
     assert.deepEqual(readdirSync(folder.dir), ['h@2021-05-01.mbtiles'])
   })
@@ -167,9 +164,9 @@ onEachStore('an export', backend => {
     await store.write([{ layer: 'bare', z: 0, x: 0, y: 0, time: EDITIONS[0], bytes: png(1) }])
     await store.putEdition('bare', EDITIONS[1], { started: EDITIONS[1] })
     await publishFunctions(store)
-    await assert.rejects(exportHistory(store, 'bare', pathOf('h.mbtiles')),
+    await assert.rejects(exportHistory(store, 'bare', folder.path('h.mbtiles')),
       { code: 'NOTHING_TO_EXPORT', message: /no finished editions/ })
-    await exportLayer(store, 'bare', pathOf('one.mbtiles'))
+    await exportLayer(store, 'bare', folder.path('one.mbtiles'))
   }))
 
   it('counts tiles that are deleted while it reads as missing, and continues', () => withStore(backend, async store => {
@@ -184,9 +181,9 @@ onEachStore('an export', backend => {
       await store.couch.update(id, ({ _id, _rev }) => ({ _id, _rev, _deleted: true }))
     }
     store.list = async function * () { yield * listed } // the list before the deletions
-    const { tiles, missing, written } = await exportLayer(store, 'osm', pathOf('out.mbtiles'))
+    const { tiles, missing, written } = await exportLayer(store, 'osm', folder.path('out.mbtiles'))
     assert.deepEqual([tiles, written, missing], [598, 598, 2])
-    assert.equal((await contentsOf(pathOf('out.mbtiles'))).size, 598)
+    assert.equal((await contentsOf(folder.path('out.mbtiles'))).size, 598)
   }))
 
   it('refuses a layer whose upstream forbids it, unless there is permission', async () => {
@@ -194,10 +191,10 @@ onEachStore('an export', backend => {
     await context.store.defineLayer('osm', { upstream: forbidden })
     try {
       for (const action of [() => run('out.mbtiles'),
-        () => exportHistory(context.store, 'osm', pathOf('out.mbtiles'))]) {
+        () => exportHistory(context.store, 'osm', folder.path('out.mbtiles'))]) {
         await assert.rejects(action(), { code: 'EXPORT_FORBIDDEN', message: /tile\.openstreetmap\.org/ })
       }
-      assert.ok(!existsSync(pathOf('out.mbtiles')))
+      assert.ok(!existsSync(folder.path('out.mbtiles')))
       await run('out.mbtiles', { permission: true })
       await context.store.defineLayer('osm', { upstream: { url: 'https://tiles.example.org/{z}/{x}/{y}.png' } })
       await run('b.mbtiles')

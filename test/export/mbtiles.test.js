@@ -4,7 +4,6 @@ import { createHash } from 'node:crypto'
 import {
   chmodSync, copyFileSync, existsSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync
 } from 'node:fs'
-import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import Database from 'libsql'
 import { flipY } from '../../core/index.js'
@@ -22,7 +21,7 @@ const tile = (z, x, y, bytes, fields = {}) =>
 
 describe('an MBTiles file that is written', () => {
   const folder = useFolder()
-  const file = (name = 'a.mbtiles') => path.join(folder.dir, name)
+  const file = (name = 'a.mbtiles') => folder.path(name)
 
   const columns = table => query(file(), `SELECT name, type FROM pragma_table_info('${table}')`)
     .map(({ name, type }) => `${name} ${type}`)

@@ -1,7 +1,6 @@
 // The memory of exports and diffs does not grow with the number of tiles. The stores are fakes that generate tiles.
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
-import path from 'node:path'
 import { asOf, diff, exportLayer } from '../../loader/index.js'
 import { GeoJsonReport, ListReport } from '../../loader/export/diff/reports.js'
 import { digestOf } from '../../loader/store/tile.js'
@@ -44,7 +43,7 @@ describe('the memory of an export', () => {
   )) {
     it(`does not grow with its tiles: ${target}`, async () => {
       const heap = []
-      await exportLayer(storeOf(count), 'osm', path.join(folder.dir, target), {
+      await exportLayer(storeOf(count), 'osm', folder.path(target), {
         cache: target.startsWith('cache'),
         onProgress ({ tiles }) {
           if (tiles % (count / 10)) return
@@ -113,8 +112,8 @@ describe('the memory of a diff', () => {
   for (const [comparisonName, to] of Object.entries({ 'two times': 'map@2024', 'two layers': 'other' })) {
     it(`does not grow with the tiles of ${comparisonName}`, async () => {
       const store = storeOfLayers()
-      const list = await ListReport.open(path.join(folder.dir, 'l.jsonl'), process.stdout)
-      const polygons = await GeoJsonReport.open(path.join(folder.dir, 'g.geojson'), { name: 'x', everyZoom: true })
+      const list = await ListReport.open(folder.path('l.jsonl'), process.stdout)
+      const polygons = await GeoJsonReport.open(folder.path('g.geojson'), { name: 'x', everyZoom: true })
       const heap = measureHeap(25000)
       const summary = await diff(store, 'map@2023', to, {
         async onTile (change) {
@@ -129,7 +128,7 @@ describe('the memory of a diff', () => {
       assert.ok(added + removed + changed + same > COLUMNS * 400, JSON.stringify(summary.tiles))
       assert.ok(changed + removed > 10000 && store.peeked > 10000, JSON.stringify([summary.tiles, store.peeked]))
       assert.ok(store.largest <= 1000)
-      assert.ok(statSync(path.join(folder.dir, 'g.geojson')).size > 1e6)
+      assert.ok(statSync(folder.path('g.geojson')).size > 1e6)
       heap.checkFlat()
     }).timeout(120000)
   }

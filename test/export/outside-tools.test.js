@@ -11,6 +11,7 @@ import { exportLayer, openSource } from '../../loader/index.js'
 import { open as openMbtiles } from '../../loader/formats/mbtiles/writer.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
+import { withSource } from '../support/memory-source.js'
 import { gdal, skip, tilesPython } from '../support/tools.js'
 import { expected, useLayer } from '../support/exports.js'
 import { pyramid, tile, write } from './pmtiles-writing.js'
@@ -49,16 +50,11 @@ async function readWithPython (file) {
 }
 
 /** The hashes of all tiles, read by our own source. */
-async function readSource (file, options) {
-  const source = await openSource(file, options)
-  try {
-    const tiles = new Map()
-    for await (const { z, x, y, read } of source.tiles()) tiles.set(`${z}/${x}/${y}`, hash(await read()))
-    return tiles
-  } finally {
-    await source.close()
-  }
-}
+const readSource = async (file, options) => withSource(await openSource(file, options), async source => {
+  const tiles = new Map()
+  for await (const { z, x, y, read } of source.tiles()) tiles.set(`${z}/${x}/${y}`, hash(await read()))
+  return tiles
+})
 
 function readFolder (folder, extension = 'png') {
   const names = readdirSync(folder, { recursive: true })
@@ -73,12 +69,11 @@ onEachStore('the official Python tools', backend => {
   before(function () { if (!python) skip(this, 'TILES_PYTHON names no Python with pmtiles and mbutil') })
   const layer = useLayer(backend)
   const folder = useFolder()
-  const pathOf = name => path.join(folder.dir, name)
 
   for (const time of ['2022', undefined]) {
     it(`read PMTiles of ${time ?? 'now'}`, async () => {
-      const summary = await exportLayer(layer.store, 'osm', pathOf('osm.pmtiles'), { time })
-      const { tiles, header, metadata } = await readWithPython(pathOf('osm.pmtiles'))
+      const summary = await exportLayer(layer.store, 'osm', folder.path('osm.pmtiles'), { time })
+      const { tiles, header, metadata } = await readWithPython(folder.path('osm.pmtiles'))
       assertSame(tiles, hashes(expected(time)))
       assert.deepEqual([header.addressed_tiles_count, header.tile_contents_count], [summary.tiles, summary.distinct])
       const zooms = [...expected(time).keys()].map(name => parseInt(name))
@@ -89,31 +84,32 @@ onEachStore('the official Python tools', backend => {
   }
 
   it('show and convert PMTiles to MBTiles and back, and make PMTiles of our MBTiles and of our folder', async () => {
-    await exportLayer(layer.store, 'osm', pathOf('osm.pmtiles'), {})
-    await command('pmtiles-convert', pathOf('osm.pmtiles'), pathOf('theirs.mbtiles'))
-    assertSame(await readSource(pathOf('theirs.mbtiles')), hashes(expected()))
-    await command('pmtiles-convert', pathOf('theirs.mbtiles'), pathOf('theirs.pmtiles'))
-    assertSame(await readSource(pathOf('theirs.pmtiles')), hashes(expected()))
-    await exportLayer(layer.store, 'osm', pathOf('osm.mbtiles'), {})
-    await command('pmtiles-convert', pathOf('osm.mbtiles'), pathOf('ours.pmtiles'))
-    assertSame(await readSource(pathOf('ours.pmtiles')), hashes(expected()))
-    assertSame((await readWithPython(pathOf('ours.pmtiles'))).tiles, hashes(expected()))
-    await exportLayer(layer.store, 'osm', pathOf('ours'), {})
-    await command('pmtiles-convert', '--format=png', '--maxzoom=auto', pathOf('ours'), pathOf('folder.pmtiles'))
-    assertSame(await readSource(pathOf('folder.pmtiles')), hashes(expected()))
-    const { stdout } = await command('pmtiles-show', pathOf('osm.pmtiles'))
+    await exportLayer(layer.store, 'osm', folder.path('osm.pmtiles'), {})
+    await command('pmtiles-convert', folder.path('osm.pmtiles'), folder.path('theirs.mbtiles'))
+    assertSame(await readSource(folder.path('theirs.mbtiles')), hashes(expected()))
+    await command('pmtiles-convert', folder.path('theirs.mbtiles'), folder.path('theirs.pmtiles'))
+    assertSame(await readSource(folder.path('theirs.pmtiles')), hashes(expected()))
+    await exportLayer(layer.store, 'osm', folder.path('osm.mbtiles'), {})
+    await command('pmtiles-convert', folder.path('osm.mbtiles'), folder.path('ours.pmtiles'))
+    assertSame(await readSource(folder.path('ours.pmtiles')), hashes(expected()))
+    assertSame((await readWithPython(folder.path('ours.pmtiles'))).tiles, hashes(expected()))
+    await exportLayer(layer.store, 'osm', folder.path('ours'), {})
+    await command('pmtiles-convert', '--format=png', '--maxzoom=auto',
+      folder.path('ours'), folder.path('folder.pmtiles'))
+    assertSame(await readSource(folder.path('folder.pmtiles')), hashes(expected()))
+    const { stdout } = await command('pmtiles-show', folder.path('osm.pmtiles'))
     assert.match(stdout, /'clustered': True/)
     assert.match(stdout, /© nobody/)
   })
 
   for (const scheme of ['xyz', 'tms']) {
     it(`convert our MBTiles to a folder, and our folder to MBTiles (${scheme})`, async () => {
-      await exportLayer(layer.store, 'osm', pathOf('osm.mbtiles'), {})
-      await command('mb-util', '--silent', `--scheme=${scheme}`, pathOf('osm.mbtiles'), pathOf('theirs'))
-      await exportLayer(layer.store, 'osm', pathOf('ours'), { scheme })
-      assertSame(readFolder(pathOf('theirs')), readFolder(pathOf('ours')))
-      assertSame(await readSource(pathOf('theirs'), { scheme }), hashes(expected()))
-      const metadata = name => JSON.parse(readFileSync(pathOf(`${name}/metadata.json`), 'utf8'))
+      await exportLayer(layer.store, 'osm', folder.path('osm.mbtiles'), {})
+      await command('mb-util', '--silent', `--scheme=${scheme}`, folder.path('osm.mbtiles'), folder.path('theirs'))
+      await exportLayer(layer.store, 'osm', folder.path('ours'), { scheme })
+      assertSame(readFolder(folder.path('theirs')), readFolder(folder.path('ours')))
+      assertSame(await readSource(folder.path('theirs'), { scheme }), hashes(expected()))
+      const metadata = name => JSON.parse(readFileSync(folder.path(`${name}/metadata.json`), 'utf8'))
       const { agg_tiles_hash: tilesHash, ...converted } = metadata('theirs')
       const { scheme: _, ...ourMetadata } = metadata('ours')
       assert.ok(tilesHash)
@@ -121,8 +117,8 @@ onEachStore('the official Python tools', backend => {
       assert.deepEqual(converted,
         Object.fromEntries(Object.entries(ourMetadata).map(([name, value]) => [name, String(value)])))
 
-      await command('mb-util', '--silent', `--scheme=${scheme}`, pathOf('ours'), pathOf('theirs.mbtiles'))
-      assertSame(await readSource(pathOf('theirs.mbtiles')), hashes(expected()))
+      await command('mb-util', '--silent', `--scheme=${scheme}`, folder.path('ours'), folder.path('theirs.mbtiles'))
+      assertSame(await readSource(folder.path('theirs.mbtiles')), hashes(expected()))
     })
   }
 })
@@ -167,7 +163,7 @@ describe('GDAL', () => {
   const folder = useFolder()
 
   it('reads MBTiles to the pixel', async () => {
-    const file = path.join(folder.dir, 'map.mbtiles')
+    const file = folder.path('map.mbtiles')
     const facts = new Facts()
     const target = await openMbtiles(file, { layer: 'map', doc: {}, run: 'run' })
     const pixels = await noise(512).raw().toBuffer()
@@ -179,7 +175,7 @@ describe('GDAL', () => {
       facts.add(quarter)
     }
     await target.finish(facts)
-    const png = path.join(folder.dir, 'map.png')
+    const png = folder.path('map.png')
     await run(gdal(), ['-q', '-of', 'PNG', '-b', '1', '-b', '2', '-b', '3', file, png])
     const { data, info } = await sharp(png).removeAlpha().raw().toBuffer({ resolveWithObject: true })
     assert.deepEqual([info.width, info.height], [512, 512])
@@ -217,12 +213,12 @@ describe('GDAL', () => {
 
   it('makes MBTiles of an Esri compact cache, to the pixel, as docs/sources.md says', async function () {
     if (!/ESRIC/.test((await run(gdal(), ['--formats'])).stdout)) skip(this, 'this GDAL has no driver for Esri caches')
-    const cache = path.join(folder.dir, 'Layers')
+    const cache = folder.path('Layers')
     const levels =
       await Promise.all([0, 1, 2].map(async z => Promise.all(Array.from({ length: 4 ** z }, async (_, index) => (
       { x: index % 2 ** z, y: Math.floor(index / 2 ** z), bytes: await noise(256).png().toBuffer() })))))
     writeEsriCache(cache, levels)
-    const file = path.join(folder.dir, 'cache.mbtiles')
+    const file = folder.path('cache.mbtiles')
     await run(gdal(), ['-q', '-of', 'MBTiles', '-co', 'TILE_FORMAT=PNG',
       '-outsize', `${256 << 2}`, `${256 << 2}`, path.join(cache, 'conf.xml'), file])
     const source = await openSource(file)

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { appendFileSync, mkdirSync, readFileSync, readdirSync,
   rmSync, rmdirSync, truncateSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -33,7 +32,7 @@ describe('an unfinished PMTiles archive', () => {
   it('has only its data and index files, and removes leftovers of a killed run', async () => {
     // left by an earlier run that was killed at its end
     for (const name of ['', '-entries', '-leaves']) {
-      writeFileSync(path.join(folder.dir, `map.pmtiles.part${name}`), 'killed')
+      writeFileSync(folder.path(`map.pmtiles.part${name}`), 'killed')
     }
     await writePart(tiles.slice(0, 100))
     assert.deepEqual(readdirSync(folder.dir).sort(),
@@ -69,7 +68,7 @@ describe('an unfinished PMTiles archive', () => {
       const reference = await writeAtOnce(allTiles)
       await writePart(firstTiles.slice(0, 100), { run })
       await writePart(firstTiles, { run })
-      damage?.(path.join(folder.dir, 'map.pmtiles.part'))
+      damage?.(folder.path('map.pmtiles.part'))
       const written = await write(folder.dir, allTiles)
       assert.equal(written.kept, keptCount)
       assert.ok(readFileSync(written.file).equals(reference))
@@ -125,14 +124,14 @@ describe('an unfinished PMTiles archive', () => {
   }
 
   it('becomes the same file after it was killed at random moments', async () => {
-    mkdirSync(path.join(folder.dir, 'reference'))
-    const reference = await start(path.join(folder.dir, 'reference'))
+    mkdirSync(folder.path('reference'))
+    const reference = await start(folder.path('reference'))
     const expected = readFileSync(reference.file)
     checkArchive(reference.file)
     const next = random(1)
     let kept = 0
     for (let round = 0; round < 2; round++) {
-      const dir = path.join(folder.dir, `${round}`)
+      const dir = folder.path(`${round}`)
       mkdirSync(dir)
       for (let kill = 0; kill < 3; kill++) {
         const killLine = kill < 2 ? `${1 + 1000 * Math.floor(next() * 10)}` : 'finishing'

@@ -270,7 +270,7 @@ describe('a directory of PMTiles', () => {
   }
 
   function makeEntries (count) {
-    const entries = new EntryFile(path.join(folder.dir, 'entries'))
+    const entries = new EntryFile(folder.path('entries'))
     const next = random(count)
     const upTo = limit => Math.floor(next() * limit)
     const made = Array.from({ length: count },
@@ -330,7 +330,7 @@ describe('a directory of PMTiles', () => {
     for (const size of [1, 7, 8192, 30000]) {
       const groups = [...entries.groups(size)]
       assert.ok(groups.slice(0, -1).every(group => group.length === size))
-      assert.deepEqual(groups.flat().map(({ at, ...entry }) => entry), made)
+      assert.deepEqual(groups.flat().map(({ stagedOffset, ...entry }) => entry), made)
     }
     entries.close()
   })
@@ -341,7 +341,7 @@ describe('pieces of a file', () => {
 
   /** Copies pieces, and compares the file with the same pieces joined in memory. */
   async function copy (size, pieces, limits) {
-    const [from, to] = ['from', 'to'].map(name => path.join(folder.dir, name))
+    const [from, to] = ['from', 'to'].map(name => folder.path(name))
     const next = random(size)
     const bytes = Buffer.from(Array.from({ length: size }, () => Math.floor(next() * 256)))
     writeFileSync(from, bytes)
@@ -352,12 +352,12 @@ describe('pieces of a file', () => {
       await Promise.all([source.close(), target.close()])
     }
     const expected =
-      Buffer.concat([Buffer.alloc(5), ...pieces.map(({ at, length }) => bytes.subarray(at, at + length))])
+      Buffer.concat([Buffer.alloc(5), ...pieces.map(({ offset, length }) => bytes.subarray(offset, offset + length))])
     assert.ok(readFileSync(to).equals(pieces.length ? expected : Buffer.alloc(0)))
   }
 
   it('are copied in any order, with any limits of reading and writing', () => {
-    const piece = fc.record({ at: fc.nat(900), length: fc.integer({ min: 1, max: 100 }) })
+    const piece = fc.record({ offset: fc.nat(900), length: fc.integer({ min: 1, max: 100 }) })
     const limits = fc.record({
       window: fc.integer({ min: 1, max: 300 }), read: fc.integer({ min: 1, max: 200 }),
       gap: fc.nat(50), readers: fc.integer({ min: 1, max: 5 })
@@ -367,7 +367,8 @@ describe('pieces of a file', () => {
   })
 
   it('may be larger than the buffers, and are an error beyond the end of the file', async () => {
-    await copy(300000, [{ at: 100000, length: 200000 }, { at: 0, length: 100000 }], { window: 4096, read: 1000 })
-    await assert.rejects(copy(1000, [{ at: 0, length: 10 }, { at: 990, length: 20 }]), { message: /cut off/ })
+    const pieces = [{ offset: 100000, length: 200000 }, { offset: 0, length: 100000 }]
+    await copy(300000, pieces, { window: 4096, read: 1000 })
+    await assert.rejects(copy(1000, [{ offset: 0, length: 10 }, { offset: 990, length: 20 }]), { message: /cut off/ })
   })
 })

@@ -21,24 +21,26 @@ const TARGETS = ['out', 'out.mbtiles', 'out.pmtiles']
 
 describe('the target of an export', () => {
   const folder = useFolder()
-  const pathOf = name => path.join(folder.dir, name)
-  const open = (name, options = {}) => openTarget(pathOf(name), { layer: 'osm', doc, run: 'run', ...options })
+  const open = (name, options = {}) => openTarget(folder.path(name), { layer: 'osm', doc, run: 'run', ...options })
 
   it('has the format of its name, or a given format', async () => {
-    mkdirSync(pathOf('a.pmtiles'))
-    mkdirSync(pathOf('folder.d'))
+    mkdirSync(folder.path('a.pmtiles'))
+    mkdirSync(folder.path('folder.d'))
     for (const [name, format, expected] of [
       ['x.mbtiles', undefined, 'mbtiles'], ['X.PMTILES', undefined, 'pmtiles'],
       ['x', undefined, 'folder'], ['x/', undefined, 'folder'],
       ['x.mbtiles/', undefined, 'folder'], ['osm@2024', undefined, 'folder'],
       ['v1.2', undefined, 'folder'], ['folder.d', undefined, 'folder'], ['a.pmtiles', undefined, 'folder'],
       ['x.tiles', 'folder', 'folder'], ['x.db', 'mbtiles', 'mbtiles'], ['x', 'pmtiles', 'pmtiles']
-    ]) assert.equal(await formatOf(name === 'X.PMTILES' ? name : pathOf(name), format), expected, `${name} ${format}`)
+    ]) {
+      const target = name === 'X.PMTILES' ? name : folder.path(name)
+      assert.equal(await formatOf(target, format), expected, `${name} ${format}`)
+    }
     for (const name of ['x.png', 'x.zip', 'x.tar', 'x.tar.gz', 'x.tgz', 'x.folder', 'x.constructor', 'x.d']) {
-      await assert.rejects(formatOf(pathOf(name)), { code: 'TARGET_UNKNOWN' }, name)
+      await assert.rejects(formatOf(folder.path(name)), { code: 'TARGET_UNKNOWN' }, name)
     }
     for (const format of ['tar', 'zip', '', 'toString']) {
-      await assert.rejects(formatOf(pathOf('x'), format), { code: 'BAD_OPTION' })
+      await assert.rejects(formatOf(folder.path('x'), format), { code: 'BAD_OPTION' })
     }
   })
 
@@ -47,7 +49,7 @@ describe('the target of an export', () => {
       const target = await open(name)
       for (let y = 0; y < 50; y++) await target.add(tile(6, 0, y, y))
       if (name !== 'out') assert.ok(!readdirSync(folder.dir).includes(name))
-      else assert.ok(readdirSync(pathOf(`${name}`)).every(file => file.startsWith('.') || file === '6'),
+      else assert.ok(readdirSync(folder.path(`${name}`)).every(file => file.startsWith('.') || file === '6'),
         'its metadata say that it is whole')
       await target.finish()
       assert.deepEqual(readdirSync(folder.dir), [name])
@@ -65,21 +67,21 @@ describe('the target of an export', () => {
       const target = await open(`a/b/${name}`)
       await target.add(tile(1, 0, 0, 1))
       await target.finish()
-      assert.deepEqual(readdirSync(pathOf('a/b')), [name])
+      assert.deepEqual(readdirSync(folder.path('a/b')), [name])
     })
 
     it(`that cannot be written is reported: ${name}`, async function () {
       if (process.getuid?.() === 0) folder.write({ 'file/x': '' })
       else {
-        mkdirSync(pathOf('closed'))
-        chmodSync(pathOf('closed'), 0o555)
+        mkdirSync(folder.path('closed'))
+        chmodSync(folder.path('closed'), 0o555)
         await assert.rejects(open(`closed/${name}`), { code: 'TARGET_UNWRITABLE', message: /closed/ })
-        chmodSync(pathOf('closed'), 0o755)
+        chmodSync(folder.path('closed'), 0o755)
       }
       folder.write({ 'some-file': 'x' })
       await assert.rejects(open(`some-file/${name}`), { code: 'TARGET_UNWRITABLE', message: /some-file/ })
       await assert.rejects(open(`${'long'.repeat(100)}${name}`), { code: 'TARGET_UNWRITABLE' })
-      assert.equal(readFileSync(pathOf('some-file'), 'utf8'), 'x')
+      assert.equal(readFileSync(folder.path('some-file'), 'utf8'), 'x')
     })
   }
 
@@ -89,10 +91,10 @@ describe('the target of an export', () => {
       await assert.rejects(open(name), { code: 'TARGET_EXISTS' })
       const target = await open(name, { force: true })
       await target.add(tile(1, 0, 0, 1))
-      assert.equal(readFileSync(pathOf(name), 'utf8'), 'something else')
+      assert.equal(readFileSync(folder.path(name), 'utf8'), 'something else')
       await target.finish()
-      assert.notEqual(statSync(pathOf(name)).size, 14)
-      mkdirSync(pathOf(`folder-${name}`))
+      assert.notEqual(statSync(folder.path(name)).size, 14)
+      mkdirSync(folder.path(`folder-${name}`))
       for (const force of [false, true]) {
         await assert.rejects(open(`folder-${name}`, { format: path.extname(name).slice(1), force }),
           { code: 'TARGET_EXISTS', message: /folder/ })
@@ -103,7 +105,7 @@ describe('the target of an export', () => {
 
 describe('a lock', () => {
   const folder = useFolder()
-  const file = () => path.join(folder.dir, 'x.part-lock')
+  const file = () => folder.path('x.part-lock')
   const takeLock = () => lock(file(), 'x')
   /** Writes the lock file of a process. */
   const writeLock = (pid, host = hostname(), id = 'x') => writeFileSync(file(), JSON.stringify({ pid, host, id }))

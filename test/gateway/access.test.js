@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { onEachStore } from '../support/backends.js'
 import { KEYS, OPTIONS, PRIVATE, T1, T2, addresses, expired,
-  fill, forged, image, isGood, questions, secrets, token, ways } from '../support/gateway/private.js'
+  writePrivateLayers, forged, image, isGood, questions, secrets, token, ways } from '../support/gateway/private.js'
 import { useGateway } from '../support/gateway/stand.js'
 import { ask, post } from '../support/gateway/wire.js'
 
 onEachStore('private layers', backend => {
-  const fixture = useGateway(backend, { fill, options: OPTIONS })
+  const fixture = useGateway(backend, { fill: writePrivateLayers, options: OPTIONS })
 
   const get = (path, headers = {}, method = 'GET') => fixture.ask(path, { headers, method })
   const getWithToken = (way, path, text) => {
@@ -50,13 +50,11 @@ onEachStore('private layers', backend => {
         assertSilent(answer, `${kind} ${path}`, { names: false })
       }
     }
-    for (const layer of PRIVATE) {
-      for (const [path, body] of questions(layer)) {
-        const answer = await post(fixture.gateway.url, path, body)
-        assert.deepEqual([answer.status, answer.json.error, answer.json.code],
-          [401, 'unauthorized', 'ACCESS_NEEDED'], `${path} ${JSON.stringify(body)}`)
-        assertSilent(answer, path)
-      }
+    for (const [path, body] of PRIVATE.flatMap(questions)) {
+      const answer = await post(fixture.gateway.url, path, body)
+      assert.deepEqual([answer.status, answer.json.error, answer.json.code],
+        [401, 'unauthorized', 'ACCESS_NEEDED'], `${path} ${JSON.stringify(body)}`)
+      assertSilent(answer, path)
     }
   })
 
@@ -74,13 +72,11 @@ onEachStore('private layers', backend => {
         if (/\.png$/.test(path)) assert.deepEqual(answer.body, image(layer, 1, 0, /@|T00/.test(path) ? T1 : T2), path)
       }
     }
-    for (const layer of PRIVATE) {
-      for (const [path, body] of questions(layer)) {
-        const answer =
-          await post(fixture.gateway.url, path, body, { headers: { authorization: `Bearer ${validToken}` } })
-        assert.equal(answer.status, 200, `${path}: ${answer.text}`)
-        assert.match(answer.headers['cache-control'], /^private|^no-store/, path)
-      }
+    const headers = { authorization: `Bearer ${validToken}` }
+    for (const [path, body] of PRIVATE.flatMap(questions)) {
+      const answer = await post(fixture.gateway.url, path, body, { headers })
+      assert.equal(answer.status, 200, `${path}: ${answer.text}`)
+      assert.match(answer.headers['cache-control'], /^private|^no-store/, path)
     }
   })
 
@@ -90,10 +86,10 @@ onEachStore('private layers', backend => {
       for (const text of [undefined, token(['secret']), forged(['*'])]) {
         const answer = text ? await getWithToken('cookie', path, text) : await get(path)
         assert.equal(answer.status, 200, `${path}: ${answer.text.slice(0, 200)}`)
-        if (!path.includes('_changes') &&
-          !/^\/open(@\d+)?((\/style)?\.json|\.qlr|\/gdal\.xml)|^\/ogc\/(?!.*\/3\/0\/1)/.test(path)) {
-            assert.doesNotMatch(answer.headers['cache-control'] ?? '', /private/, path)
-          }
+        const hasLinks = /^\/open(@\d+)?((\/style)?\.json|\.qlr|\/gdal\.xml)|^\/ogc\/(?!.*\/3\/0\/1)/.test(path)
+        if (!hasLinks && !path.includes('_changes')) {
+          assert.doesNotMatch(answer.headers['cache-control'] ?? '', /private/, path)
+        }
         if (/\.png$/.test(path) && !path.startsWith('/db/')) {
           assert.match(answer.headers['cache-control'], /^public, max-age=/, path)
         }
@@ -121,16 +117,16 @@ onEachStore('private layers', backend => {
     assert.equal((await get('/secret/3/1/0.png', conditions)).status, 401)
     assert.equal((await get('/secret/3/1/0.png', { ...conditions, authorization: `Bearer ${validToken}` })).status, 304)
     for (const method of ['HEAD', 'GET']) assert.equal((await get('/secret/3/1/0.png', {}, method)).status, 401)
-    assert.equal((
-      await get('/secret/3/1/0.png', { origin: 'https://a.example', 'access-control-request-method': 'GET' }, 'OPTIONS')
-    ).body.length, 0)
+    const preflight = { origin: 'https://a.example', 'access-control-request-method': 'GET' }
+    assert.equal((await get('/secret/3/1/0.png', preflight, 'OPTIONS')).body.length, 0)
   })
 
   it('are kept by a visitor no longer than the token is valid', async () => {
-    const age = async (path, seconds) => +
-      /max-age=(\d+)/.exec((
-        await getWithToken('bearer', path, token(['secret'], { until: Math.floor(Date.now() / 1000) + seconds }))
-      ).headers['cache-control'])[1]
+    async function age (path, seconds) {
+      const until = Math.floor(Date.now() / 1000) + seconds
+      const { headers } = await getWithToken('bearer', path, token(['secret'], { until }))
+      return +/max-age=(\d+)/.exec(headers['cache-control'])[1]
+    }
     assert.ok(await age(`/secret@${T1}/3/1/0.png`, 100) <= 100)
     assert.equal(await age('/secret/3/1/0.png', 100000), 300)
     const { _rev: rev } = await fixture.store.couch.get('secret:3:1:0')
@@ -140,11 +136,9 @@ onEachStore('private layers', backend => {
   it('are listed only for visitors with a token', async () => {
     const layersIn =
       async (path, headers) => [...new Set((await get(path, headers)).text.match(/open|secret|draft-a/g))].sort()
-    const lists = ['/qgis-xyz.xml', '/wmts/1.0.0/WMTSCapabilities.xml', '/wmts@2023/1.0.0/WMTSCapabilit' +
-      'ies.xml', '/wmts?SERVICE=WMTS&REQUEST=GetCap' +
-      'abilities', '/wmts?request=GetCapabilities&' +
-      'service=wmts&' +
-      'acceptversions=1.0.0',
+    const lists = ['/qgis-xyz.xml', '/wmts/1.0.0/WMTSCapabilities.xml', '/wmts@2023/1.0.0/WMTSCapabilities.xml',
+      '/wmts?SERVICE=WMTS&REQUEST=GetCapabilities',
+      '/wmts?request=GetCapabilities&service=wmts&acceptversions=1.0.0',
       '/db/_all_docs?include_docs=true&startkey=%22layer:%22&endkey=%22layer;%22',
       '/db/_design/versions/_view/by_zoom?group_level=3', '/db/_changes',
       '/db/_changes?include_docs=true&attachments=true&limit=100', '/db/_changes?descending=true&limit=50']
@@ -187,19 +181,17 @@ onEachStore('private layers', backend => {
     const [href] = /[^"]*\/tms\/1.0.0\/secret[^"]*/.exec((await get(`/tms/1.0.0/?token=${validToken}`)).text)
     assert.equal((await get(href.slice(fixture.gateway.url.length))).status, 200)
     for (const headers of [{ authorization: `Bearer ${validToken}` }, { cookie: `tilecouch=${validToken}` }]) {
-      assert.ok(!(await get('/tms/1.0.0/', headers)).text.includes(validToken))
-      assert.ok(!(await get('/secret.json', headers)).text.includes(validToken))
-      assert.ok(!(await get('/secret/style.json', headers)).text.includes(validToken))
-      assert.ok(!(await get('/secret/gdal.xml', headers)).text.includes(validToken))
-      assert.ok(!(await get('/wmts/1.0.0/WMTSCapabilities.xml', headers)).text.includes(validToken))
+      for (const path of ['/tms/1.0.0/', '/secret.json', '/secret/style.json', '/secret/gdal.xml',
+        '/wmts/1.0.0/WMTSCapabilities.xml']) {
+        assert.ok(!(await get(path, headers)).text.includes(validToken), path)
+      }
     }
     assert.ok(!(await get(`/open.json?token=${validToken}`)).text.includes(validToken))
   })
 
   it('close queries of the whole database to visitors without a token for all layers', async () => {
-    const wholeDatabasePaths = ['/db/_all_docs', '/db/_all_docs?include_docs=true' +
-      '&limit=1', '/db/_all_docs?startkey=%22open:%22', '/db/_all_docs?startkey=%22open:%22&' +
-      'endkey=%22zzz%22',
+    const wholeDatabasePaths = ['/db/_all_docs', '/db/_all_docs?include_docs=true&limit=1',
+      '/db/_all_docs?startkey=%22open:%22', '/db/_all_docs?startkey=%22open:%22&endkey=%22zzz%22',
       '/db/_design/versions/_view/by_tile?reduce=false', '/db/_design/versions/_view/by_tile?group_level=0',
       '/db/_design/versions/_view/by_zoom', '/db/_design/versions/_view/by_time?startkey=[%22open%22]',
       '/db/_design/versions/_view/by_time?reduce=false&group_level=1',
@@ -226,9 +218,9 @@ onEachStore('private layers', backend => {
       ['/db/_all_docs/queries?keys=["open:3:0:0"]', { queries: [{ startkey: 'secret:', endkey: 'secret;' }] }],
       ['/db/_design/versions/_view/by_tile?reduce=false',
         { startkey: ['open'], endkey: ['secret', {}], layer: 'open' }],
-        ['/db/_changes?filter=_doc_ids', { doc_ids: ['open:3:0:0', 'secret:3:0:0'] }],
-        ['/db/_bulk_get',
-          { docs: [{ id: 'open:3:0:0', atts_since: ['1-a'] }, { id: 'secret:3:0:0', atts_since: ['1-a'] }] }]
+      ['/db/_changes?filter=_doc_ids', { doc_ids: ['open:3:0:0', 'secret:3:0:0'] }],
+      ['/db/_bulk_get',
+        { docs: [{ id: 'open:3:0:0', atts_since: ['1-a'] }, { id: 'secret:3:0:0', atts_since: ['1-a'] }] }]
     ]) {
       const answer = await post(fixture.gateway.url, path.replaceAll('"', '%22'), body)
       assert.ok([400, 401].includes(answer.status), `${path} ${JSON.stringify(body)}: ${answer.status}`)
@@ -237,10 +229,8 @@ onEachStore('private layers', backend => {
     for (const path of ['/db', '/db/tilecouch', '/db/_design/tiles', '/db/_design/versions']) {
       assert.equal((await get(path)).status, 200, path)
     }
-    assert.equal(
-      (await post(fixture.gateway.url, '/db/_bulk_get',
-        { docs: ['tilecouch', '_design/tiles', 'layer:open'].map(id => ({ id })) })).status, 200, 'what mirrors ask for'
-    )
+    const docs = ['tilecouch', '_design/tiles', 'layer:open'].map(id => ({ id })) // what mirrors ask for
+    assert.equal((await post(fixture.gateway.url, '/db/_bulk_get', { docs })).status, 200)
     assert.equal((await post(fixture.gateway.url, '/db/_bulk_get', { docs: [{ id: '_design/other' }] })).status, 401)
     assert.equal((await get('/db/_local/x')).status, 404)
     assert.notEqual((await get('/db/_security')).status, 200)
@@ -284,9 +274,9 @@ onEachStore('private layers', backend => {
       (await get('/secret/3/1/0.png', { cookie: cookieHeader() })).status === 200)
     assert.deepEqual([(await get(`/?token=${expired(['secret'])}`)).json.error, (await get('/?token=x')).json.error],
       ['TOKEN_EXPIRED', 'TOKEN_INVALID'])
-    for (
-      const address of ['/?token=', '/?a&token=', '/?token=#x', '/constructor?token=', `/constructor?token=${first}`]
-    ) {
+    const addressesOfOthers =
+      ['/?token=', '/?a&token=', '/?token=#x', '/constructor?token=', `/constructor?token=${first}`]
+    for (const address of addressesOfOthers) {
       const { status, headers } = await get(address, { cookie: cookieHeader() })
       const expected = address.startsWith('/?') ? 200 : 404
       assert.deepEqual([status, headers['set-cookie']], [expected, undefined], 'nobody else removes a cookie')
@@ -375,9 +365,7 @@ onEachStore('private layers', backend => {
       assert.equal((await getWithToken('bearer', '/secret/3/1/0.png', token(['secret'], { key }))).status, 200)
     }
     const gateway = await fixture.another({ ...OPTIONS, accessKeys: { knew: KEYS.knew } })
-    assert.equal(
-      (await ask(gateway.url, '/secret/3/1/0.png',
-        { headers: { authorization: `Bearer ${token(['secret'], { key: 'kold' })}` } })).json.error, 'TOKEN_INVALID'
-    )
+    const headers = { authorization: `Bearer ${token(['secret'], { key: 'kold' })}` }
+    assert.equal((await ask(gateway.url, '/secret/3/1/0.png', { headers })).json.error, 'TOKEN_INVALID')
   })
 })

@@ -10,8 +10,8 @@ import { until } from '../../bench/wait.js'
 import { CachePolicy, Unpacked, tile } from '../../server/gateway/routes/tile.js'
 import { matchesEtag, sendCompressed } from '../../server/http/answers.js'
 import { png } from '../support/tiles.js'
-import { entryOf, openFront } from '../support/gateway/stand.js'
-import { ask, closeConnections } from '../support/gateway/wire.js'
+import { entryOf } from '../support/gateway/stand.js'
+import { useFront } from './use-front.js'
 
 /** Stops the clock, so that ages are exact. */
 const stopClock = () => mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-11-24T04:30:00Z') })
@@ -95,14 +95,8 @@ describe('a tile as an answer', () => {
   beforeEach(stopClock)
   afterEach(() => mock.timers.reset())
 
-  let front
-  const open = async setup => { front = await openFront(setup) }
-  const get = (path, headers = {}, method = 'GET') => ask(front.url, path, { headers, method })
-
-  afterEach(async () => {
-    closeConnections()
-    await front.close(0)
-  })
+  const front = useFront({})
+  const { open, get } = front
 
   it('has the stored bytes, the headers of a tile, and its source in X-Tilecouch-Cache', async () => {
     const entry = entryOf({ expires: '2026-11-24T04:31:40Z' })
@@ -142,9 +136,8 @@ describe('a tile as an answer', () => {
       for (const method of ['GET', 'HEAD']) {
         const unchanged = await get('/osm/1/0/0.png', headers, method)
         assert.deepEqual([unchanged.status, unchanged.body.length], [304, 0])
-        for (
-          const name of ['etag', 'last-modified', 'cache-control', 'x-tilecouch-time', 'access-control-allow-origin']
-        ) assert.equal(unchanged.headers[name], whole.headers[name], name)
+        const kept = ['etag', 'last-modified', 'cache-control', 'x-tilecouch-time', 'access-control-allow-origin']
+        for (const name of kept) assert.equal(unchanged.headers[name], whole.headers[name], name)
         for (const name of ['content-type', 'content-length', 'content-encoding']) {
           assert.equal(unchanged.headers[name], undefined, name)
         }
@@ -182,8 +175,7 @@ describe('a tile as an answer', () => {
     assert.deepEqual([headers['content-encoding'], body], [undefined, plain], 'who says nothing may not know gzip')
   })
 
-  it('is unpacked once for all clients, and refused with 503 while idle clients ' +
-    'hold too many bytes', async () => {
+  it('is unpacked once for all clients, and refused with 503 while idle clients hold too many bytes', async () => {
     const type = 'application/vnd.mapbox-vector-tile'
     const packed = gzipSync(Buffer.alloc(60e6), { level: 1 })
     const names = Array.from({ length: 7 }, (_, index) => `osm:3:${index}:0`)

@@ -88,9 +88,9 @@ describe('the proxy of /db', () => {
       for (const body of tooLarge) assert.equal(await status(body, {}, path), 413, `${path} ${body.slice(0, 30)}`)
       assert.equal(await status(`{"keys":[${'['.repeat(40)}${']'.repeat(40)}]}`, {}, path), 400, path)
     }
-    const chunked = await speak(base,
-      `POST /db/_all_docs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: ` +
-        `chunked\r\n\r\n${`80000\r\n${'x'.repeat(0x80000)}\r\n`.repeat(6)}`)
+    const head = 'Host: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
+    const chunks = `80000\r\n${'x'.repeat(0x80000)}\r\n`.repeat(6)
+    const chunked = await speak(base, `POST /db/_all_docs HTTP/1.1\r\n${head}${chunks}`)
     assert.match(chunked, /^HTTP\/1\.1 413 [^]*connection: close/i)
     assert.equal(requests.length, 0)
   })
@@ -114,10 +114,9 @@ describe('the proxy of /db', () => {
 
   it('hides error messages and redirects of the store', async () => {
     const details = '{"error":"x","reason":"at http://reader:p%40ss@inside/ in /opt/couchdb"}'
-    for (
-      const [status, expected] of [[401, 502], [403, 502], [301, 404], [302, 404], [500, 502], [503, 503], [504, 502]]
-    ) {
-      answer = (req, res) => res.writeHead(status,
+    const expectedByStatus = { 401: 502, 403: 502, 301: 404, 302: 404, 500: 502, 503: 503, 504: 502 }
+    for (const [status, expected] of Object.entries(expectedByStatus)) {
+      answer = (req, res) => res.writeHead(+status,
         { 'Content-Type': 'application/json', Location: 'http://inside/', 'WWW-Authenticate': 'Basic' }).end(details)
       const { status: answerStatus, text, headers } = await ask(base, '/db/a')
       assert.equal(answerStatus, expected)
@@ -165,21 +164,16 @@ describe('the proxy of /db', () => {
       res.write('{"results":[\n')
     }
     for (const path of ['/db/a', '/db/_all_docs', '/db/_changes?feed=continuous', '/db/_changes?feed=longpoll']) {
-      const { signal, leave } = leavingClient()
+      const client = new AbortController()
       const countBefore = requests.length
-      const outcome = fetch(base + path, { signal }).then(response => response.text()).catch(() => 'left')
+      const outcome = fetch(base + path, { signal: client.signal })
+        .then(response => response.text()).catch(() => 'left')
       await until(() => requests.length > countBefore, { what: `the question ${path}` })
-      leave()
+      client.abort()
       assert.equal(await outcome, 'left')
     }
     await until(() => closed === 4, { what: 'the store to be left alone' })
   })
-
-  /** Returns the signal of a client, and a function that ends its request. */
-  function leavingClient () {
-    const controller = new AbortController()
-    return { signal: controller.signal, leave: () => controller.abort() }
-  }
 
   let sent
   /** Sends an answer that never ends. */
@@ -208,9 +202,8 @@ describe('the proxy of /db', () => {
         .catch(error => res.writeHead(error.status, error.headers).end())
     })
     cleanups.push(limitedServer.close, () => proxy.close())
-    return (path, { from = '', ...options } = {}) =>
-      fetch(`${limitedServer.url}${path}`,
-        { headers: from ? { 'x-forwarded-for': `9.9.9.9, ${from}` } : {}, ...options })
+    return (path, { from = '', ...options } = {}) => fetch(`${limitedServer.url}${path}`,
+      { headers: from ? { 'x-forwarded-for': `9.9.9.9, ${from}` } : {}, ...options })
   }
 
   it('cuts off an answer that its client does not read while another client waits', async () => {
@@ -223,8 +216,8 @@ describe('the proxy of /db', () => {
 
   it('reads no more from the store than a slow client takes', async () => {
     answer = endless
-    const { signal, leave } = leavingClient()
-    const response = await fetch(`${base}/db/a/b`, { signal })
+    const client = new AbortController()
+    const response = await fetch(`${base}/db/a/b`, { signal: client.signal })
     let sentBefore = -1
     await until(() => {
       const hasStopped = sent === sentBefore
@@ -232,7 +225,7 @@ describe('the proxy of /db', () => {
       return hasStopped
     }, { every: 200, what: 'the stream to stand still' })
     assert.ok(sent < 50e6, `${sent} bytes, of which nobody has read any`)
-    leave()
+    client.abort()
     await response.body?.cancel().catch(() => {})
   })
 
@@ -244,16 +237,16 @@ describe('the proxy of /db', () => {
     answer = (req, res) => /_changes/.test(req.url) ? feed(req, res) : res.end('{}')
     const ended = new AbortController()
     const get = await openLimited({ feeds: 3, connections: 1, signal: ended.signal })
-    const { signal, leave } = leavingClient()
-    await Promise.all([1, 2, 3].map(() => get(FEED, { signal })))
+    const client = new AbortController()
+    await Promise.all([1, 2, 3].map(() => get(FEED, { signal: client.signal })))
     const fourth = await get('/_changes?feed=longpoll')
     assert.deepEqual([fourth.status, fourth.headers.get('retry-after')], [429, '2'])
     assert.equal((await get('/a')).status, 200)
-    leave()
+    client.abort()
     await until(async () => {
-      const client = leavingClient()
-      const { status } = await get('/_changes?feed=longpoll', { signal: client.signal })
-      client.leave()
+      const other = new AbortController()
+      const { status } = await get('/_changes?feed=longpoll', { signal: other.signal })
+      other.abort()
       return status === 200
     }, { what: 'room for another' })
     const last = await get(FEED)
@@ -276,14 +269,14 @@ describe('the proxy of /db', () => {
   it('limits the number of feeds of one address', async () => {
     answer = feed
     const get = await openLimited({ feedsEach: 2 })
-    const { signal, leave } = leavingClient()
+    const client = new AbortController()
     const statuses = []
     for (const from of ['1.1.1.1', '1.1.1.1', '1.1.1.1', '2.2.2.2',
       '2001:db8::1', '2001:db8::2', '2001:db8:0:0:9::3', undefined, undefined, undefined]) {
-      statuses.push((await get(FEED, { from, signal })).status)
+      statuses.push((await get(FEED, { from, signal: client.signal })).status)
     }
     assert.deepEqual(statuses, [200, 200, 429, 200, 200, 200, 429, 200, 200, 200])
-    leave()
+    client.abort()
     await until(async () => (await get(FEED, { from: '1.1.1.1' })).status === 200, { what: 'room for another' })
   })
 

@@ -6,7 +6,6 @@ import { Follower } from '../../loader/store/follow.js'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { startFront } from '../support/client/front.js'
 import { onEachStore } from '../support/backends.js'
-import { throughFront } from '../support/gateway/stand.js'
 import { startServer } from '../support/server.js'
 import { png } from '../support/tiles.js'
 
@@ -33,9 +32,8 @@ function follow (couch, limits) {
 
 onEachStore('the follower of a store', backend => {
   let url, store, front, follower, told
-  const frontUrl = () => throughFront(front, url)
   const open = async limits => {
-    ({ follower, told } = follow(new Couch(frontUrl()), limits))
+    ({ follower, told } = follow(new Couch(front.accountUrl), limits))
     await follower.start()
     await until(() => follower.state.up)
   }
@@ -94,7 +92,7 @@ onEachStore('the follower of a store', backend => {
     front.rule(async ({ kind, path }) => {
       if (kind === 'changes' && path.includes('continuous')) await new Promise(resolve => { setTimeout(resolve, 2000) })
     });
-    ({ follower, told } = follow(new Couch(frontUrl()), { silence: 150 }))
+    ({ follower, told } = follow(new Couch(front.accountUrl), { silence: 150 }))
     await follower.start()
     await until(() => follower.state.up)
     assert.equal(follower.state.feed, 'longpoll')

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import net from 'node:net'
 import pMap from 'p-map'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
-import { json, onEachStore, request } from '../support/backends.js'
+import { json, onEachStore, put, request } from '../support/backends.js'
 import { hostileDocuments, plant } from '../support/hostile-documents.js'
 import { png, square } from '../support/tiles.js'
 import { FORWARDED, UPSTREAM_SECRET, hostile, onTheWire, startHostileUpstreams } from '../support/gateway/hostile.js'
@@ -25,6 +25,9 @@ const T2 = '2022-06-01T00:00:00Z'
 const FORBIDDEN = [SECRET, UPSTREAM_SECRET, 'org.couchdb.user:',
   'derived_key', 'password_scheme', Buffer.from('admin:test').toString('base64'), '"_replicator"', 'root:x:0:0',
   '"devDependencies"', '"scripts":', 'node:internal', 'at file://', 'node_modules', 'Welcome', 'AuthSession=']
+
+/** A request with a Host header, as bytes on the wire. @param {string} line @param {string[]} headers */
+const wireOf = (line, ...headers) => [`${line} HTTP/1.1`, 'Host: x', ...headers, '', ''].join('\r\n')
 
 onEachStore('the gateway under hostile requests', backend => {
   let gateway, userUrl, upstreams
@@ -53,17 +56,10 @@ onEachStore('the gateway under hostile requests', backend => {
       hostileDocuments(SEED, { kinds: ['edition', 'manifest', 'removed', 'block'], layer: 'osm', count: 200 }))
     const kinds = ['work', 'activity', 'token']
     await plant(fixture.store, kinds.map(kind => ({ _id: `${kind}:fuzz`, type: kind, text: SECRET })))
-    const headers = { 'content-type': 'application/json' }
     await secretDatabase(backend)
     if (backend.supports.users) {
       userUrl = `${await backend.url()}/_users/org.couchdb.user:fuzz_${process.pid}`
-      await request(userUrl, {
-        method: 'PUT', headers,
-        body: JSON.stringify({
-          _id: `org.couchdb.user:fuzz_${process.pid}`, name: `fuzz_${process.pid}`,
-          type: 'user', roles: [], password: 'x', text: SECRET
-        })
-      })
+      await put(userUrl, { name: `fuzz_${process.pid}`, type: 'user', roles: [], password: 'x', text: SECRET })
     }
     gateway = await openGateway(fixture.url, { upstreamNetworks: ['127.0.0.1:9', upstreams.network] })
     process.on('unhandledRejection', noteError).on('warning', noteError)
@@ -105,16 +101,9 @@ onEachStore('the gateway under hostile requests', backend => {
       remaining -= length
     }
     async function attack (chain) {
-      const wire =
-        Buffer.concat(chain.map((input, index) => onTheWire(input, { last: index === chain.length - 1 })))
+      const wire = Buffer.concat(chain.map((input, index) => onTheWire(input, { last: index === chain.length - 1 })))
       const text = await speak(gateway.url, wire, { timeout: TIMEOUT })
-      const summarize = () => chain.map(
-        ({ method, target, headers, body }) => JSON.stringify(
-          { method, target: target.slice(0, 400), headers: headers.map(
-            pair => pair.join(': ').slice(0, 100)
-          ), body: body.slice(0, 200) }
-        )
-      ).join('\n') + `\n-> ${text.slice(0, 600)}`
+      const summarize = () => [...chain.map(summaryOf), `-> ${text.slice(0, 600)}`].join('\n')
       const statusCodes = statuses(text)
       if (!statusCodes.length) { // invalid HTTP ends its connection, and earlier answers are lost
         if (chain.length === 1 && isHttp(chain[0])) return problems.push(`no answer: ${summarize()}`)
@@ -154,7 +143,7 @@ onEachStore('the gateway under hostile requests', backend => {
     for (const name of ['package.json', 'server/bin.js', 'attachments/store.js', 'test/gateway/fuzz.test.js']) {
       for (const way of ['/', '/../', '/../../', '/%2e%2e/', '/..%2f', '/..%2f..%2f', '/x/../../', '/db/../',
         '/wmts/../', '/osm/../', '/osm@../../', '/tms/1.0.0/../../', '//', '/./', '/\\..\\', '/index.html/../../']) {
-        const text = await speak(gateway.url, `GET ${way}${name} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+        const text = await speak(gateway.url, wireOf(`GET ${way}${name}`, 'Connection: close'))
         assert.match(text, /^HTTP\/1\.1 4\d\d/, way + name)
         assert.ok(!text.includes(description) && !text.includes('import assert'))
       }
@@ -162,21 +151,16 @@ onEachStore('the gateway under hostile requests', backend => {
   })
 
   it('survives input that is not HTTP, without a server error or a leak', async () => {
-    const huge = `X: ${'y'.repeat(100000)}`
-    const wires = ['\r\n\r\n', 'GET\r\n\r\n', 'GET / HTTP/9.9\r\n\r\n', 'BREW / HTTP/1.1\r\nHost: ' +
-      'x\r\n\r\n', '\0\0\0\0\r\n\r\n', '\x16\x03\x01\x02\x00\x01\x00\x01' +
-      '\xfc\x03\x03', `GET / HTTP/1.1\r\nHost: x\r\n${huge}\r\n\r\n`,
-      `GET /${'a'.repeat(100000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
-      'GET / HTTP/1.1\r\n\r\n',
-      'POST /db/_all_docs HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: ' +
-        'chunked\r\n\r\n0\r\n\r\nGET /db/_all_docs HTTP/1.1\r\nHost: x\r\n\r\n',
-        'POST /db/_all_docs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: ' +
-          'chunked\r\n\r\nzz\r\n',
-          'POST /db/_all_docs HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd',
-      'CONNECT 127.0.0.1:5984 HTTP/1.1\r\nHost: x\r\n\r\n',
-      'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n\r\n',
+    const wires = ['\r\n\r\n', 'GET\r\n\r\n', 'GET / HTTP/9.9\r\n\r\n', wireOf('BREW /'), '\0\0\0\0\r\n\r\n',
+      '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', wireOf('GET /', `X: ${'y'.repeat(100000)}`),
+      wireOf(`GET /${'a'.repeat(100000)}`), 'GET / HTTP/1.1\r\n\r\n',
+      wireOf('POST /db/_all_docs', 'Content-Length: 5', 'Transfer-Encoding: chunked') + '0\r\n\r\n' +
+        wireOf('GET /db/_all_docs'),
+      wireOf('POST /db/_all_docs', 'Content-Type: application/json', 'Transfer-Encoding: chunked') + 'zz\r\n',
+      wireOf('POST /db/_all_docs', 'Content-Length: 3', 'Content-Length: 4') + 'abcd', wireOf('CONNECT 127.0.0.1:5984'),
+      wireOf('GET /', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Key: x'),
       'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n',
-      'GET / HTTP/1.1\r\nHost: x\r\nX: a\rb\r\n\r\n', 'GET / HTTP/1.1\nHost: x\n\n']
+      wireOf('GET /', 'X: a\rb'), 'GET / HTTP/1.1\nHost: x\n\n']
     for (const wire of wires) {
       const text = await speak(gateway.url, Buffer.from(wire, 'latin1'), { timeout: 500 })
       for (const status of statuses(text)) assert.ok(status < 500, `${wire.slice(0, 60)}: ${text.slice(0, 200)}`)
@@ -189,14 +173,12 @@ onEachStore('the gateway under hostile requests', backend => {
     const { hostname, port } = new URL(gateway.url)
     closeConnections()
     const socketsBefore = sockets()
+    const beginnings = ['GET /osm/3/1/1.png HTTP/1.1\r\nHost: x\r\nX-Slow: ', 'G',
+      wireOf('POST /db/_all_docs', 'Content-Type: application/json', 'Content-Length: 1000000') + '{']
     const slowSockets = Array.from({ length: 60 }, (_, index) => {
       const socket = net.connect(+port, hostname)
       socket.on('error', () => {})
-      socket.write(
-        ['GET /osm/3/1/1.png HTTP/1.1\r\nHost: x\r\nX-Slow: ',
-          'POST /db/_all_docs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ' +
-            '1000000\r\n\r\n{', 'G'][index % 3]
-      )
+      socket.write(beginnings[index % beginnings.length])
       return socket
     })
     const drip = setInterval(() => { for (const socket of slowSockets) if (socket.writable) socket.write('x') }, 50)
@@ -211,9 +193,7 @@ onEachStore('the gateway under hostile requests', backend => {
         const socket = net.connect(+port, hostname)
         socket.on('error', () => {})
         await new Promise(resolve => socket.once('connect', resolve))
-        await new Promise(
-          resolve => socket.write(`GET ${paths[index % paths.length]} HTTP/1.1\r\nHost: x\r\n\r\n`, resolve)
-        )
+        await new Promise(resolve => socket.write(wireOf(`GET ${paths[index % paths.length]}`), resolve))
         if (index % 2) {
           await new Promise(resolve => socket.once('data', resolve).once('close', resolve)
             .setTimeout(2000, () => resolve(undefined)))
@@ -229,6 +209,11 @@ onEachStore('the gateway under hostile requests', backend => {
     await until(() => sockets() <= socketsBefore + 200,
       { what: 'connections of those that left to be closed, on both sides' })
   }).timeout(90000)
+})
+
+const summaryOf = ({ method, target, headers, body }) => JSON.stringify({
+  method, target: target.slice(0, 400), headers: headers.map(pair => pair.join(': ').slice(0, 100)),
+  body: body.slice(0, 200)
 })
 
 // a hostile Transfer-Encoding hides where the body ends: the gateway closes the connection, perhaps in mid-answer

@@ -1,19 +1,15 @@
 // Tests of layers in GDAL: the documents that the gateway writes for it, and that GDAL reads the pixels of the store
 // in every way that it supports, at three times.
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import path from 'node:path'
-import { promisify } from 'node:util'
 import sharp from 'sharp'
+import { until } from '../../bench/wait.js'
 import { gdalXml } from '../../server/gateway/routes/gdal.js'
 import { gridOf } from '../../core/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { gdal, skip } from '../support/tools.js'
-import { DEEPEST, OTHERS, YEARS, color, startWorld } from './wmts/world.js'
-
-const EDGE = 20037508.3427892
-const run = promisify(execFile)
+import { DEEPEST, EDGE, OTHERS, YEARS, color, colored, runGdal, startWorld } from './wmts/world.js'
 
 describe('the GDAL_WMS document of a layer', () => {
   const read = (layer, options) => {
@@ -92,13 +88,9 @@ onEachStore('GDAL', backend => {
   before(async function () {
     if (!gdal()) skip(this, 'GDAL is not installed: put gdal_translate on the PATH')
     world = await startWorld(await backend.database(), OTHERS)
-    // the first request for a past tile may time out while CouchDB builds the index
-    while ((await fetch(url('world@2022/0/0/0.png'))).status === 503);
   })
   after(() => world?.close())
 
-  const tool =
-    (name, ...args) => run(name, args, { env: { ...process.env, GDAL_ENABLE_WMS_CACHE: 'NO', GDAL_PAM_ENABLED: 'NO' } })
   const url = address => `${world.gateway.url}/${address}`
   const LAYERS = { world: { maxzoom: DEEPEST }, ...OTHERS }
   /** The last two grids are tested at one time only. */
@@ -164,10 +156,10 @@ onEachStore('GDAL', backend => {
         const { corners } = deepestOf(layer)
         for (const year of yearsOf(layer)) {
           const file = path.join(folder.dir, `${year}.tif`)
-          await tool('gdal_translate', '-q', '-of', 'GTiff', source(layer, year), file)
+          await runGdal('gdal_translate', '-q', '-of', 'GTiff', source(layer, year), file)
           assert.ok((await raw(file)).equals(await raw(await mapOf(layer, year))), `${year}`)
         }
-        const info = JSON.parse((await tool('gdalinfo', '-json', source(layer, 2023))).stdout)
+        const info = JSON.parse((await runGdal('gdalinfo', '-json', source(layer, 2023))).stdout)
         const { upperLeft, lowerRight } = info.cornerCoordinates
         // gdalinfo may round to centimetres
         ;[...upperLeft, ...lowerRight].forEach((value, index) =>
@@ -181,20 +173,18 @@ onEachStore('GDAL', backend => {
     await world.store.defineLayer('deep', { format: 'png', minzoom: 0, maxzoom: 5, bounds: [91, 1, 179, 66] })
     const expected = []
     for (const [z, x, y, shade] of [[5, 24, 12, 50], [4, 12, 6, 90]]) {
-      const bytes = await sharp(
-        { create: { width: 256, height: 256, channels: 3, background: { r: shade, g: shade, b: z } } }
-      ).png().toBuffer()
+      const bytes = await colored([shade, shade, z])
       await world.store.write([{ layer: 'deep', z, x, y, time: '2020-01-01T00:00:00Z', bytes }])
       expected.push([shade, shade, z])
     }
     const source = url('deep/gdal.xml')
-    const info = JSON.parse((await tool('gdalinfo', '-json', source)).stdout)
+    const info = JSON.parse((await runGdal('gdalinfo', '-json', source)).stdout)
     assert.deepEqual([info.size, info.bands[0].overviews.map(({ size: overviewSize }) => overviewSize)],
       [[2048, 2048], [[1024, 1024]]])
     const colors = []
     for (const overview of ['NONE', '0']) {
       const file = path.join(folder.dir, `${overview}.png`)
-      await tool('gdal_translate', '-q', '-of', 'PNG', '-ovr', overview, '-projwin_srs', 'EPSG:3857',
+      await runGdal('gdal_translate', '-q', '-of', 'PNG', '-ovr', overview, '-projwin_srs', 'EPSG:3857',
         '-projwin', `${EDGE / 2}`, `${EDGE / 4}`, `${EDGE / 2 + EDGE / 16}`, `${EDGE / 4 - EDGE / 16}`, source, file)
       const pixels = await raw(file)
       colors.push([...pixels.subarray(0, 3)])
@@ -204,13 +194,13 @@ onEachStore('GDAL', backend => {
 
   it('reads zooms that do not halve as overviews too', async () => {
     const source = url('swiss@2023/gdal.xml')
-    const info = JSON.parse((await tool('gdalinfo', '-json', source)).stdout)
+    const info = JSON.parse((await runGdal('gdalinfo', '-json', source)).stdout)
     assert.deepEqual([info.size, info.bands[0].overviews[0].size], [[2048, 1280], [1024, 640]])
     for (const [overview, z, x, y] of [['0', 15, 2, 1], ['1', 14, 1, 0]]) {
       const file = path.join(folder.dir, `${z}.png`)
       const [left, bottom, right, top] = gridOf(OTHERS.swiss).extent(z, x, y)
         .map((edge, side) => edge + (side < 2 ? 1 : -1) * 8000)
-      await tool('gdal_translate', '-q', '-of', 'PNG', '-ovr', overview,
+      await runGdal('gdal_translate', '-q', '-of', 'PNG', '-ovr', overview,
         '-projwin', `${left}`, `${top}`, `${right}`, `${bottom}`, source, file)
       const pixels = await raw(file)
       assert.deepEqual([[...pixels.subarray(0, 3)], [...pixels.subarray(-3)]],
@@ -233,11 +223,11 @@ onEachStore('GDAL', backend => {
       for (const year of yearsOf(layer)) {
         folder.write({ [`${year}.png`]: await mapOf(layer, year) })
         const localFile = path.join(folder.dir, `${year}.tif`)
-        await tool('gdal_translate', '-q', '-a_srs', grid.crs, '-a_ullr',
+        await runGdal('gdal_translate', '-q', '-a_srs', grid.crs, '-a_ullr',
           ...corners, path.join(folder.dir, `${year}.png`), localFile)
         const warp = async (source, name) => {
           const file = path.join(folder.dir, `${year}-${name}.tif`)
-          await tool('gdalwarp', '-q', '-t_srs', crs, '-te', ...window.slice(0, 4),
+          await runGdal('gdalwarp', '-q', '-t_srs', crs, '-te', ...window.slice(0, 4),
             '-ts', ...window.slice(4), '-ovr', 'NONE', '-r', 'near', source, file)
           return raw(file)
         }
@@ -252,17 +242,17 @@ onEachStore('GDAL', backend => {
 
   it('reads empty pixels without an error at a time before the first tile', async () => {
     const file = path.join(folder.dir, 'before.png')
-    await tool('gdal_translate', '-q', '-of', 'PNG', url('world@2020/gdal.xml'), file)
+    await runGdal('gdal_translate', '-q', '-of', 'PNG', url('world@2020/gdal.xml'), file)
     assert.ok((await sharp(file).raw().toBuffer()).every(value => value === 0))
   })
 
   it('gets 404 with the reason for a layer of vector tiles', async () => {
     await world.store.defineLayer('roads', { format: 'pbf' })
-    const deadline = Date.now() + 5000
-    let answer
-    do answer = await fetch(url('roads/gdal.xml'))
-    while (!/vector tiles/.test(await answer.clone().text()) && Date.now() < deadline)
+    const answer = await until(async () => {
+      const response = await fetch(url('roads/gdal.xml'))
+      const { reason } = await response.json()
+      return /vector tiles/.test(reason) && response
+    }, { what: 'the layer' })
     assert.equal(answer.status, 404)
-    assert.match((await answer.json()).reason, /vector tiles/)
   })
 })

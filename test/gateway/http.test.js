@@ -1,28 +1,21 @@
 // Tests of the gateway as an HTTP server: methods, errors, CORS, slow and invalid clients, and the address of a client.
-import { once } from 'node:events'
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import net from 'node:net'
 import { TilecouchError } from '../../core/index.js'
 import { until } from '../../bench/wait.js'
 import { Cors } from '../../server/gateway/cors.js'
 import { clientAddress } from '../../server/http/addresses.js'
 import { Listener } from '../../server/http/listener.js'
-import { gate } from '../support/client/front.js'
+import { createGate } from '../support/client/front.js'
 import { png } from '../support/tiles.js'
-import { entryOf, openFront } from '../support/gateway/stand.js'
-import { ask, closeConnections, speak, statuses } from '../support/gateway/wire.js'
-
-/** @type {Awaited<ReturnType<typeof openFront>>} */
-let front
-const entries = { 'osm:1:0:0': entryOf() }
-const open = async setup => { front = await openFront({ kept: entries, ...setup }) }
-const get = (path, headers = {}, method = 'GET', body = undefined) => ask(front.url, path, { headers, method, body })
+import { entryOf } from '../support/gateway/stand.js'
+import { speak, statuses } from '../support/gateway/wire.js'
+import { useFront } from './use-front.js'
 
 describe('the gateway over HTTP', () => {
-  afterEach(async () => {
-    closeConnections()
-    await front.close(0)
-  })
+  const front = useFront()
+  const { open, get } = front
 
   it('answers every error with its code and reason, as JSON that is not cached', async () => {
     const routes = {
@@ -123,14 +116,14 @@ describe('the gateway over HTTP', () => {
     assert.equal((await get('/osm/1/0/0.png')).status, 200, 'others are served')
   })
 
-  it('answers 408 to a client that sends too slowly, and limits the number of ' +
-    'connections', async () => {
-    await open({ limits: { headersTimeout: 100, requestTimeout: 200, checking: 50, maxConnections: 2 } })
+  it('answers 408 to a client that sends too slowly, and limits the number of connections', async () => {
+    const limits = { headersTimeout: 100, requestTimeout: 200, checking: 50, maxConnections: 2 }
+    await open({ limits })
     const slow = await speak(front.url, 'GET /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\nX-Slow: ', { timeout: 20000 })
     assert.deepEqual(statuses(slow), [408])
     assert.match(slow, /Connection: close[\s\S]*too slowly/)
     await front.close(0)
-    await open({ limits: { headersTimeout: 100, requestTimeout: 200, checking: 50, maxConnections: 2, linger: 200 } })
+    await open({ limits: { ...limits, linger: 200 } })
     const halfOpen = net.connect({ port: front.port, host: '127.0.0.1', allowHalfOpen: true })
     halfOpen.on('error', () => {}).resume().write('GET /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\n')
     await once(halfOpen, 'end') // the client keeps its side open
@@ -144,12 +137,11 @@ describe('the gateway over HTTP', () => {
   })
 
   it('answers several requests sent at once in their order', async () => {
-    const answerGate = gate()
+    const answerGate = createGate()
     await open({ get: async () => { await answerGate.opened; return entryOf({ bytes: png(7) }) } })
-    const request = path => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
-    const talk = speak(front.url,
-      `${request('/osm/1/1/1.png')}${request('/osm/1/0/0.png')}${request('/osm/9/9')}GET /osm.json HTTP/1.1\r\nHost: ` +
-        `x\r\nConnection: close\r\n\r\n`)
+    const request = (path, header = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${header}\r\n`
+    const talk = speak(front.url, request('/osm/1/1/1.png') + request('/osm/1/0/0.png') + request('/osm/9/9') +
+      request('/osm.json', 'Connection: close\r\n'))
     await until(() => front.requests.length === 3, { what: 'the quick ones' })
     answerGate.open()
     const text = await talk
@@ -159,11 +151,10 @@ describe('the gateway over HTTP', () => {
 
   it('gives up on a store that does not answer, and on clients that leave', async () => {
     const signals = []
-    await open(
-      { get: (id, signal) => new Promise((resolve, reject) => {
-        signals.push(signal); signal.addEventListener('abort', () => reject(new TilecouchError('ABORTED')))
-      }) }
-    )
+    await open({ get: (id, signal) => new Promise((resolve, reject) => {
+      signals.push(signal)
+      signal.addEventListener('abort', () => reject(new TilecouchError('ABORTED')))
+    }) })
     front.ctx.tileTimeout = 50
     const { status, json } = await get('/osm/1/1/1.png')
     assert.deepEqual([status, json.error], [503, 'UNREACHABLE'])
@@ -187,7 +178,7 @@ describe('the gateway over HTTP', () => {
     await get('/other/1/1/1.png')
     await get('/%')
     await get('/osm.json')
-    const size = entries['osm:1:0:0'].bytes.length
+    const size = entryOf().bytes.length
     const document = front.requests.pop()
     assert.deepEqual([document.kind, document.status, document.bytes > 100], ['tilejson', 200, true])
     const summaries =
@@ -262,10 +253,7 @@ describe('the gateway over HTTP', () => {
 })
 
 describe('pages of other origins', () => {
-  afterEach(async () => {
-    closeConnections()
-    await front.close(0)
-  })
+  const { open, get } = useFront()
   const [A, B, C] = ['https://a.example', 'http://b.example:8080', 'https://c.example']
   const preflight = async (path, origin, method = 'GET') => {
     const { status, headers } = await get(path, { origin, 'access-control-request-method': method }, 'OPTIONS')

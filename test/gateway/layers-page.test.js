@@ -155,8 +155,7 @@ onEachStore('the layers of a gateway', backend => {
       assert.equal(await page.evaluate(() => navigator.clipboard.readText()), `${fixture.gateway.url}/roads.json`)
     })
 
-    it('has no accessibility barriers on a desk, phone and tablet, and speaks the ' +
-      'language of the reader', async () => {
+    it('has no accessibility barriers on a desk, phone and tablet, and speaks the language of the reader', async () => {
       for (const options of [screens.desk, screens.phone, { ...screens.tablet, locale: 'de-DE' }]) {
         const page = await open('/layers?time=soon', options)
         await page.locator('#osm').waitFor()

@@ -5,24 +5,22 @@ import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { Layers } from '../../server/gateway/layers.js'
 import { until } from '../../bench/wait.js'
-import { gate, startFront } from '../support/client/front.js'
+import { createGate, startFront } from '../support/client/front.js'
 import { onEachStore } from '../support/backends.js'
-import { throughFront } from '../support/gateway/stand.js'
 import { png } from '../support/tiles.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T00:00:00Z']
 const tile = (layer, x, time) => ({ layer, z: 5, x, y: 0, time, bytes: png(x) })
 
 onEachStore('the book of layers', backend => {
-  let store, front, book, port
+  let store, front, book
   beforeEach(async () => {
     const url = await backend.database()
     store = await Store.create(url)
     await store.defineLayer('osm', { name: 'Streets', ttl: 60 })
     await store.defineLayer('daylight', { name: 'Day' })
     front = await startFront(url)
-    port = +new URL(front.url).port
-    book = new Layers(new Store(new Couch(throughFront(front, url), { firstDelay: 5, longestDelay: 10 })),
+    book = new Layers(new Store(new Couch(front.accountUrl, { firstDelay: 5, longestDelay: 10 })),
       { limits: { pause: 0, timesAge: 0, timeout: 1000 } })
   })
   afterEach(async () => {
@@ -79,7 +77,7 @@ onEachStore('the book of layers', backend => {
   })
 
   it('notices a change that happens while it reads', async () => {
-    const storeGate = gate()
+    const storeGate = createGate()
     const release = front.rule(() => storeGate.opened)
     const reading = book.get('osm')
     await until(() => front.requests().length === 1)
@@ -104,13 +102,13 @@ onEachStore('the book of layers', backend => {
     const [a, b] = await Promise.allSettled([book.get('osm'), book.get('osm')])
     assert.deepEqual([a.reason.code, b.reason.code], ['UNREACHABLE', 'UNREACHABLE'])
     assert.notEqual(a.reason, b.reason)
-    await front.restart(port)
+    await front.restart()
     await book.get('osm')
     await front.stop()
     book.changed('layer:osm')
     assert.equal((await book.get('osm')).ttl, 60)
     await store.defineLayer('osm', { ttl: 9 })
-    await front.restart(port)
+    await front.restart()
     await until(async () => (await book.get('osm')).ttl === 9, { what: 'the layer to be read again' })
   })
 

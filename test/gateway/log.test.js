@@ -77,13 +77,11 @@ describe('the log of the gateway', () => {
     })
   }
 
-  it('knows the secrets of the options: headers, words of headers, and the password of the store, encoded and ' +
-    'decoded', () => {
-    const secrets = secretsOf(
-      { db: 'http://me:p%40ssword@localhost/tiles', upstreamHeaders: {
-        'a.example': { Authorization: 'Bearer abcdefgh', 'X-Key': '12345678' }
-      } }
-    )
+  it('knows the secrets of the options: headers, their words, and the password of the store, also encoded', () => {
+    const secrets = secretsOf({
+      db: 'http://me:p%40ssword@localhost/tiles',
+      upstreamHeaders: { 'a.example': { Authorization: 'Bearer abcdefgh', 'X-Key': '12345678' } }
+    })
     for (const text of ['p%40ssword', 'p@ssword', 'abcdefgh', '12345678', 'Bearer abcdefgh']) {
       assert.ok(secrets.includes(text), text)
     }

@@ -1,17 +1,13 @@
 // Tests of the OGC API with a real client: the OGCAPI driver of GDAL reads layers from a gateway.
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import path from 'node:path'
-import { promisify } from 'node:util'
 import sharp from 'sharp'
+import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { gdal, ogrinfo, skip } from '../support/tools.js'
 import { packTile } from '../support/vector-tile.js'
-import { color, colored, startWorld } from './wmts/world.js'
-
-const run = promisify(execFile)
-const EDGE = 20037508.3427892
+import { EDGE, color, colored, runGdal, startWorld } from './wmts/world.js'
 
 onEachStore('clients of the OGC API', backend => {
   let world
@@ -45,15 +41,13 @@ onEachStore('clients of the OGC API', backend => {
       { grid: 'LV95', format: 'png', minzoom: 14, maxzoom: 14, bounds: [6, 46, 10, 47.5] })
     const layers = async () => (await (await fetch(new URL('/ogc/collections', world.gateway.url))).json())
       .collections.map(({ id }) => id)
-    const deadline = Date.now() + 5000
-    while (!(await layers()).includes('roads')) assert.ok(Date.now() < deadline, 'the layers appear')
+    await until(async () => (await layers()).includes('roads'), { what: 'the layers' })
   })
   after(() => world?.close())
 
   const address = name => `OGCAPI:${new URL(`/ogc/${name}`, world.gateway.url).href}`
 
   describe('GDAL', () => {
-    const tool = (name, ...args) => run(name, args, { env: { ...process.env, GDAL_ENABLE_WMS_CACHE: 'NO' } })
     // GDAL 3.6 reads the box of a collection, which is in degrees, as if it were in the units of the tiles
     const box = ['MINX', 'MINY', 'MAXX', 'MAXY']
       .flatMap((name, index) => ['-oo', `${name}=${index < 2 ? -EDGE : EDGE}`])
@@ -61,7 +55,7 @@ onEachStore('clients of the OGC API', backend => {
 
     async function readPicture (name, options = OPTIONS) {
       const file = path.join(folder.dir, 'picture.png')
-      await tool('gdal_translate', '-q', '-of', 'PNG', ...options, address(name), file)
+      await runGdal('gdal_translate', '-q', '-of', 'PNG', ...options, address(name), file)
       const { data, info } = await sharp(file).raw().toBuffer({ resolveWithObject: true })
       const colorAt = (x, y) => [
         ...data.subarray((256 * y + 100) * info.width * info.channels + (256 * x + 100) * info.channels).subarray(0, 4)
@@ -71,7 +65,7 @@ onEachStore('clients of the OGC API', backend => {
 
     it('lists the layers, from the landing page and from the collections', async () => {
       for (const name of ['', 'collections']) {
-        const { stdout } = await tool('gdalinfo', '-json', address(name))
+        const { stdout } = await runGdal('gdalinfo', '-json', address(name))
         const names = Object.values(JSON.parse(stdout).metadata.SUBDATASETS).join('\n')
         for (const layer of ['world', 'part']) assert.ok(names.includes(`${address('collections')}/${layer}`), name)
         assert.match(names, /Collection The world/)
@@ -79,7 +73,7 @@ onEachStore('clients of the OGC API', backend => {
     })
 
     it('reads the world, every tile in its place, now and as of a time', async () => {
-      const info = JSON.parse((await tool('gdalinfo', '-json', ...OPTIONS, address('collections/world'))).stdout)
+      const info = JSON.parse((await runGdal('gdalinfo', '-json', ...OPTIONS, address('collections/world'))).stdout)
       assert.deepEqual([info.size, info.bands[0].overviews.length], [[1024, 1024], 2])
       assert.match(info.coordinateSystem.wkt, /3857/)
       for (const [search, year] of [['', 2024], ['?datetime=2023', 2023],
@@ -103,7 +97,7 @@ onEachStore('clients of the OGC API', backend => {
 
     it('reads a layer in degrees without options for its box', async () => {
       const options = ['-oo', 'API=TILES', '-oo', 'CACHE=NO']
-      const { stdout } = await tool('gdalinfo', '-json', ...options, address('collections/degrees'))
+      const { stdout } = await runGdal('gdalinfo', '-json', ...options, address('collections/degrees'))
       assert.match(JSON.parse(stdout).coordinateSystem.wkt, /WGS 84|CRS84/)
       const { size, at: colorAt } = await readPicture('collections/degrees', options)
       assert.deepEqual(size, [1024, 512])
@@ -125,19 +119,19 @@ onEachStore('clients of the OGC API', backend => {
       const options = ['-oo', 'API=TILES', '-oo', 'CACHE=NO',
         ...['MINX', 'MINY', 'MAXX', 'MAXY'].flatMap((name, index) => ['-oo', `${name}=${edges[index]}`])]
       const place = [left + (x + 0.5) * side, top - (y + 0.5) * side]
-      const { stdout } = await tool('gdallocationinfo', '-valonly',
+      const { stdout } = await runGdal('gdallocationinfo', '-valonly',
         '-geoloc', ...options, address('collections/swiss'), ...place.map(String))
       assert.deepEqual(stdout.trim().split(/\s+/).map(Number), [...rgb, 255])
     })
 
     it('reads vector tiles, now and as of a time', async function () {
       if (!ogrinfo()) skip(this, 'ogrinfo is not installed')
-      const [, major, minor] = /GDAL (\d+)\.(\d+)/.exec((await tool('ogrinfo', '--version')).stdout) ?? []
+      const [, major, minor] = /GDAL (\d+)\.(\d+)/.exec((await runGdal('ogrinfo', '--version')).stdout) ?? []
       if (+major === 3 && +minor < 8) {
         skip(this, 'the OGCAPI driver of GDAL before 3.8 may be built without vector tiles')
       }
       for (const [search, name] of [['', 'new'], ['?datetime=2023', 'old']]) {
-        const { stdout } = await tool('ogrinfo', '-ro', '-al', ...box, address(`collections/roads${search}`))
+        const { stdout } = await runGdal('ogrinfo', '-ro', '-al', ...box, address(`collections/roads${search}`))
         assert.match(stdout, /Layer name: Zoom level 1/)
         assert.match(stdout, new RegExp(`name \\(String\\) = ${name}`))
         assert.match(stdout, /MULTILINESTRING|LINESTRING \(0 20037508.34\d*,20037508.34\d* -?[\d.]+\)/)

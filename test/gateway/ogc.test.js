@@ -71,6 +71,11 @@ onEachStore('the OGC API', backend => {
       [[QUAD, true], ['WorldCRS84Quad', true], [`${QUAD}_512`, false], ['LV95', false]])
   })
 
+  it('is checked by rules that find faults in an empty document', () => {
+    for (const check of [apiFaults, collectionFaults, collectionsFaults, conformanceFaults, landingFaults,
+      matrixSetFaults, tilesetFaults, tilesetsFaults]) assert.notDeepEqual(check({}), [], check.name)
+  })
+
   it('links only to addresses that answer', async () => {
     const visited = new Set()
     async function walk (href) {

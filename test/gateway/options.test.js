@@ -143,11 +143,9 @@ describe('the configuration of the gateway', () => {
     ['missing', ['auto', 204, 'transparent'], ['200', 'Auto', 'none']],
     ['publicUrl', ['http://a', 'https://maps.example.org/x/'],
       ['maps.example.org', 'ftp://a/', 'https://u:p@a/', 'http://a/?x=1', 'http://a/#b', '/x']],
-    [
-      'embed',
+    ['embed',
       ['*', 'none', 'https://www.example.org', 'https://a.example, http://localhost:8080', ['https://[::1]:8443'], []],
-      ['www.example.org', 'https://www.example.org/', '*,https://a.example', 'https://*.example.org', 'https://a;b', 7]
-    ],
+      ['www.example.org', 'https://a.example/', '*,https://a.example', 'https://*.example.org', 'https://a;b', 7]],
     ['logLevel', ['debug', 'silent'], ['loud', '']],
     ['upstreamNetworks', ['*', 'maps.intranet,10.0.0.0/8', ['::1', '127.0.0.1:8081'], []],
       ['10.0.0.0/33', 'http://h', 'h/path', [1]]],

@@ -30,9 +30,8 @@ onEachStore('other programs at a gateway', backend => {
   before(() => until(async () => (await fixture.ask('/town.json')).status !== 503))
 
   it('get JSON and XML compressed if they accept gzip', async () => {
-    const paths =
-      ['/town.json', '/index.json', '/town/style.json', '/wmts/1.0.0/WMTSCapabilities.xml', '/tms/1.0.0/town',
-      '/town.qlr', '/qgis-xyz.xml', '/ogc/api']
+    const paths = ['/town.json', '/index.json', '/town/style.json', '/wmts/1.0.0/WMTSCapabilities.xml',
+      '/tms/1.0.0/town', '/town.qlr', '/qgis-xyz.xml', '/ogc/api']
     for (const path of paths) {
       const plain = await fixture.ask(path)
       assert.deepEqual([plain.status, plain.headers['content-encoding']], [200, undefined], path)
@@ -90,14 +89,12 @@ onEachStore('other programs at a gateway', backend => {
     for (const name of ['town', 'town@2023']) {
       const map = await fixture.ask(`/tms/1.0.0/${name}`)
       assert.equal((await fixture.ask(`/tms/1.0.0/${name}/tilemapresource.xml`)).text, map.text)
-      assert.match(map.text,
-        pattern(
-          /<Origin x="-20037508\.342789\d*" y="-20037508\.342789\d*"\/>\n/,
-          /<TileFormat width="256" height="256" mime-type="image\/png" extension="png"\/>/
-        ))
-      const sets = [
-        ...map.text.matchAll(/<TileSet href="([^"]+)" units-per-pixel="([^"]+)" order="(\d+)"\/>/g)
-      ].map(([, ...attributes]) => attributes)
+      assert.match(map.text, pattern(
+        /<Origin x="-20037508\.342789\d*" y="-20037508\.342789\d*"\/>\n/,
+        /<TileFormat width="256" height="256" mime-type="image\/png" extension="png"\/>/
+      ))
+      const sets = [...map.text.matchAll(/<TileSet href="([^"]+)" units-per-pixel="([^"]+)" order="(\d+)"\/>/g)]
+        .map(([, ...attributes]) => attributes)
       assert.deepEqual(sets.map(([href, , order]) => [href, order]),
         ['0', '1', '2', '3'].map(z => [`${service}${name}/${z}`, z]))
       assert.equal(Math.round(+sets[1][1]), 78272)

@@ -7,6 +7,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import sharp from 'sharp'
+import { until } from '../../bench/wait.js'
 import { gridOf } from '../../core/index.js'
 import { signToken } from '../../loader/store/token.js'
 import { startGateway } from '../../server/gateway/index.js'
@@ -16,9 +17,8 @@ import { startServer } from '../support/server.js'
 import { qgisPython, skip } from '../support/tools.js'
 import { packTile } from '../support/vector-tile.js'
 import { town } from './wmts/service.js'
-import { OTHERS, YEARS, color, startWorld } from './wmts/world.js'
+import { EDGE, OTHERS, YEARS, color, startWorld } from './wmts/world.js'
 
-const EDGE = 20037508.342789244
 const SCRIPT = fileURLToPath(new URL('drive-qgis.py', import.meta.url))
 const NAME = '<b>&"Evil"]]>\u0000 \' map'
 const EDITIONS = 300
@@ -35,6 +35,12 @@ const NOTHING = PLACES.map(() => [255, 255, 255])
 const GRIDS = { ...OTHERS, town: { name: NAME, grid: { ...town, id: 'To-wn.1_a:b' }, minzoom: 2, maxzoom: 3 } }
 const SYSTEMS =
   { swiss: 'EPSG:2056', europe: 'EPSG:3035', arctic: 'EPSG:5041', degrees: 'OGC:CRS84', town: 'EPSG:28992' }
+
+/** In which each edition is shown, from its next second. */
+const PERIODS = [
+  ['2024-06-01T00:00:01Z', ''], ['2023-06-01T00:00:01Z', '2024-05-31T23:59:59.000Z'],
+  ['2022-06-01T00:00:01Z', '2023-05-31T23:59:59.000Z']
+]
 
 /** Samples the deepest zoom of a layer at its own resolution: five pixels of each tile, and their colours by year. */
 function mapOf (layer) {
@@ -79,12 +85,10 @@ onEachStore('QGIS', backend => {
     const area = [[0, 0], [4096, 0], [4096, 4096], [0, 4096]]
     for (const [year, edge] of [[2023, 4096], [2024, 2048]]) {
       const lines = [area.map(([x, y]) => [Math.min(x, edge), y])]
-      await store.write([
-        { layer: 'roads', z: 0, x: 0, y: 0, time: `${year}-01-01T00:00:00Z`, bytes: packTile(
-          { land: [{ type: 'Polygon', lines }] }
-        ) }
-      ])
-      await store.putEdition('roads', `${year}-01-01T00:00:00Z`, { complete: false })
+      const time = `${year}-01-01T00:00:00Z`
+      const bytes = packTile({ land: [{ type: 'Polygon', lines }] })
+      await store.write([{ layer: 'roads', z: 0, x: 0, y: 0, time, bytes }])
+      await store.putEdition('roads', time, { complete: false })
     }
     await store.defineLayer('hourly', { format: 'png', minzoom: 0, maxzoom: 5 })
     const first = Date.parse('2024-01-01T00:00:00Z')
@@ -98,10 +102,7 @@ onEachStore('QGIS', backend => {
     }
     await store.defineLayer('shapes', { format: 'pbf', grid: 'LV95' })
     await store.defineLayer('empty', { format: 'png' })
-    const deadline = Date.now() + 10000
-    while ((await fetch(new URL('empty.json', gateway()))).status !== 200) {
-      assert.ok(Date.now() < deadline, 'the gateway has seen the layers')
-    }
+    await until(async () => (await fetch(new URL('empty.json', gateway()))).status === 200, { what: 'the layers' })
   })
   after(() => world?.close())
 
@@ -148,14 +149,9 @@ onEachStore('QGIS', backend => {
         worldAt(third, '2024-06-01T00:00:01Z'), worldAt('2030-01-01T00:00:00Z'), WORLD]
       const { loaded, tree, layers, drawn } = await drawFile(base, 'world.qlr', draw)
       assert.equal(loaded, true)
-      assert.deepEqual(tree, [
-        { group: 'The world', ticked: true, choice: false, of: [
-          2024, 2023, 2022
-        ].map(year => ({ layer: `The world, ${year}-06-01`, ticked: true })) }
-      ])
-      assert.deepEqual(layers.map(({ source, ...layerFields }) => layerFields),
-      [['2024-06-01T00:00:01Z', ''], ['2023-06-01T00:00:01Z', '2024-05-31T23:59:59.000Z'],
-        ['2022-06-01T00:00:01Z', '2023-05-31T23:59:59.000Z']].map(period => ({
+      const maps = [2024, 2023, 2022].map(year => ({ layer: `The world, ${year}-06-01`, ticked: true }))
+      assert.deepEqual(tree, [{ group: 'The world', ticked: true, choice: false, of: maps }])
+      assert.deepEqual(layers.map(({ source, ...layerFields }) => layerFields), PERIODS.map(period => ({
         name: `The world, ${period[0].slice(0, 10)}`, valid: true, crs: 'EPSG:3857',
         abstract: '', rights: ['© Somebody'], period
       })))
@@ -177,11 +173,10 @@ onEachStore('QGIS', backend => {
   it('shows tiles of 512 pixels, nothing where a tile is gone, and a hostile name', async () => {
     for (const [baseName, base] of Object.entries(bases())) {
       // the upper left tile of zoom 1
-      const picture = year => (
-        { extent: [-EDGE, 0, 0, EDGE], size: [512, 512], at: [[256, 256]], time: [
-          `${year}-01-01T00:00:00Z`, `${year + 1}-01-01T00:00:00Z`
-        ] }
-      )
+      const picture = year => ({
+        extent: [-EDGE, 0, 0, EDGE], size: [512, 512], at: [[256, 256]],
+        time: [`${year}-01-01T00:00:00Z`, `${year + 1}-01-01T00:00:00Z`]
+      })
       const { layers, drawn } = await drawFile(base, 'big.qlr', [picture(2023), picture(2024)])
       assert.deepEqual(drawn, [[[100, 100, 100]], [[255, 255, 255]]], baseName)
       const name = NAME.replace('\u0000', '\ufffd')
@@ -200,9 +195,7 @@ onEachStore('QGIS', backend => {
       const { loaded, layers, drawn } = await drawFile(gateway(), `${layer}.qlr`, draw)
       assert.equal(loaded, true)
       const name = (GRIDS[layer].name ?? layer).replace('\u0000', '\ufffd')
-      assert.deepEqual(layers.map(({ source, ...layerFields }) => layerFields),
-      [['2024-06-01T00:00:01Z', ''], ['2023-06-01T00:00:01Z', '2024-05-31T23:59:59.000Z'],
-        ['2022-06-01T00:00:01Z', '2023-05-31T23:59:59.000Z']].map(period => ({
+      assert.deepEqual(layers.map(({ source, ...layerFields }) => layerFields), PERIODS.map(period => ({
         name: `${name}, ${period[0].slice(0, 10)}`, valid: true, crs: SYSTEMS[layer], abstract: '', rights: [], period
       })))
       assert.deepEqual(drawn, [2022, 2023, 2024, undefined, 2023, 2024].map(year => map.in(year)))
@@ -233,13 +226,10 @@ onEachStore('QGIS', backend => {
   it('ticks only the newest of the times of vector tiles', async () => {
     // only from a gateway: CouchDB sends gzipped tiles as stored, and QGIS 3.22 does not unpack them
     const picture = { extent: WORLD.extent, size: [256, 256], at: [[64, 128], [192, 128]] }
-    const [newest, past] =
-      [await drawFile(gateway(), 'roads.qlr', [picture]), await drawFile(gateway(), 'roads@2023.qlr', [picture])]
-    assert.deepEqual(newest.tree, [
-      { group: 'roads', ticked: true, choice: true, of: [
-        { layer: 'roads, 2024-01-01', ticked: true }, { layer: 'roads, 2023-01-01', ticked: false }
-      ] }
-    ])
+    const newest = await drawFile(gateway(), 'roads.qlr', [picture])
+    const past = await drawFile(gateway(), 'roads@2023.qlr', [picture])
+    const times = [{ layer: 'roads, 2024-01-01', ticked: true }, { layer: 'roads, 2023-01-01', ticked: false }]
+    assert.deepEqual(newest.tree, [{ group: 'roads', ticked: true, choice: true, of: times }])
     const isWhite = rgb => rgb.every(value => value === 255)
     assert.deepEqual([...newest.drawn[0], ...past.drawn[0]].map(isWhite), [false, true, false, false])
   }).timeout(30000)
@@ -259,25 +249,23 @@ onEachStore('QGIS', backend => {
     }
   }).timeout(60000)
 
-  it(`downloads the capabilities once for ${EDITIONS} editions in another grid, from the public address`,
-    async () => {
+  it(`downloads the capabilities once for ${EDITIONS} editions in another grid, from the public address`, async () => {
     const target = { base: '' }
     const requests = []
     const proxy = await startServer(async (req, res) => {
       const answer = await fetch(target.base + String(req.url).slice('/gis/'.length), { headers: req.headers })
-      const { headers, status } = answer
-      requests.push({ url: String(req.url), status })
-      res.writeHead(status, { etag: headers.get('etag') ?? '', 'content-type': headers.get('content-type') ??
-        '', 'cache-control': headers.get('cache-control') ?? '' }).end(Buffer.from(await answer.arrayBuffer()))
+      requests.push({ url: String(req.url), status: answer.status })
+      const headers = ['etag', 'content-type', 'cache-control'].map(name => [name, answer.headers.get(name) ?? ''])
+      res.writeHead(answer.status, Object.fromEntries(headers)).end(Buffer.from(await answer.arrayBuffer()))
     })
     const common = 'contextualWMSLegend=0&crs=EPSG:2056&dpiMode=7&format=image/png&layers=hourly-swiss&styles=default'
     const url = `${proxy.url}/gis/wmts`
     await withGateway({ publicUrl: `${proxy.url}/gis` }, async base => {
       target.base = base
       const { layers } = await drawFile(base, 'hourly-swiss.qlr')
-      assert.deepEqual([layers[0], layers[1]].map(({ source }) => source), [
-        '', '&tileDimensions=Time%3D2024-01-13T11:00:00Z'
-      ].map(time => `${common}${time}&tileMatrixSet=LV95_Level16&url=${url}/1.0.0/WMTSCapabilities.xml`))
+      const times = ['', '&tileDimensions=Time%3D2024-01-13T11:00:00Z']
+      assert.deepEqual([layers[0], layers[1]].map(({ source }) => source),
+        times.map(time => `${common}${time}&tileMatrixSet=LV95_Level16&url=${url}/1.0.0/WMTSCapabilities.xml`))
       assert.equal(requests.length, EDITIONS + 1)
       assert.deepEqual([...new Set(requests.map(proxyRequest => proxyRequest.url))],
         ['/gis/wmts/1.0.0/WMTSCapabilities.xml'])
@@ -335,14 +323,13 @@ onEachStore('QGIS', backend => {
   })
 
   it('gets the same file from CouchDB and the gateway, with its name', async () => {
-    for (
-      const name of ['world.qlr', 'world@2023-06-01T06:00:00Z.qlr', 'big.qlr', 'roads.qlr', 'empty.qlr', 'hourly.qlr']
-    ) {
+    for (const layer of ['world', 'world@2023-06-01T06:00:00Z', 'big', 'roads', 'empty', 'hourly']) {
+      const name = `${layer}.qlr`
       const [gatewayFile, couchFile] = await Promise.all(Object.values(bases()).map(async base => {
         const response = await fetch(new URL(name, base))
-        const disposition = response.headers.get('content-disposition')
-        return { text: (await response.text())
-          .replaceAll(base, 'BASE/'), disposition, type: response.headers.get('content-type') }
+        const text = (await response.text()).replaceAll(base, 'BASE/')
+        const { headers } = response
+        return { text, disposition: headers.get('content-disposition'), type: headers.get('content-type') }
       }))
       assert.deepEqual(gatewayFile, couchFile)
       assert.equal(gatewayFile.disposition, `attachment; filename="${name.replaceAll(':', '')}"`)

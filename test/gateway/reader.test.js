@@ -10,10 +10,9 @@ import { RecentChanges } from '../../server/gateway/tiles/recent-changes.js'
 import { AnonymousFirst, StoreReader } from '../../server/gateway/tiles/reader.js'
 import { noiseTile } from '../../bench/tiles.js'
 import { until } from '../../bench/wait.js'
-import { gate, startFront } from '../support/client/front.js'
+import { createGate, startFront } from '../support/client/front.js'
 import { json, onEachStore } from '../support/backends.js'
 import { startServer } from '../support/server.js'
-import { throughFront } from '../support/gateway/stand.js'
 import { png, square } from '../support/tiles.js'
 
 const [T1, T2] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z']
@@ -29,7 +28,7 @@ onEachStore('reading many tiles at once', backend => {
     store = await Store.create(url)
     await store.write(square({ layer: 'osm', time: T1, side: SIDE, seed: (x, y) => x * SIDE + y }))
     await store.write(square({ layer: 'osm', time: T2, side: 4, seed: (x, y) => x === 3 ? null : 5000 + x * SIDE + y }))
-    front = await startFront(store.url)
+    front = await startFront(url)
   })
   beforeEach(() => {
     front.reset()
@@ -41,7 +40,7 @@ onEachStore('reading many tiles at once', backend => {
   })
 
   async function open (limits = {}, { readDocuments, ...cache } = {}) {
-    return new StoreReader(new Store(new Couch(throughFront(front, url), { firstDelay: 5, longestDelay: 20 })), {
+    return new StoreReader(new Store(new Couch(front.accountUrl, { firstDelay: 5, longestDelay: 20 })), {
       cache: { changes, takeDocument: (id, doc) => doc, takeTimeline: (id, moments) => moments, ...cache },
       limits: { retries: 1, pause: 5, ...limits },
       readDocuments
@@ -146,11 +145,8 @@ onEachStore('reading many tiles at once', backend => {
 
   it('reports a tile with an internal error of the store as unreadable, not as missing', async () => {
     const error = (id, name) => ({ id, docs: [{ error: { id, rev: 'undefined', error: name, reason: 'because' } }] })
-    front.rule(
-      () => ({
-        status: 200, body: JSON.stringify({ results: [error(idOf(1), 'internal_error'), error(idOf(2), 'not_found')] })
-      })
-    )
+    const results = [error(idOf(1), 'internal_error'), error(idOf(2), 'not_found')]
+    front.rule(() => ({ status: 200, body: JSON.stringify({ results }) }))
     const reader = await open()
     const [bad, missing] = await Promise.allSettled([reader.documents.get(idOf(1)), reader.documents.get(idOf(2))])
     assert.deepEqual([bad.reason?.code, missing.value], ['NO_ANSWER', null])
@@ -171,7 +167,7 @@ onEachStore('reading many tiles at once', backend => {
 
   it('drops tiles that no client waits for any more, and reads those of other clients', async () => {
     const reader = await open({ requests: 1 })
-    const storeGate = gate()
+    const storeGate = createGate()
     front.rule(() => storeGate.opened)
     const first = reader.documents.get(idOf(60))
     await until(() => front.requests().length === 1)
@@ -192,7 +188,7 @@ onEachStore('reading many tiles at once', backend => {
   it('reads a tile again when it changed while it was read', async () => {
     const keepFlags = []
     const reader = await open({}, { takeDocument: (id, doc, keep) => { keepFlags.push(keep); return doc } })
-    const storeGate = gate()
+    const storeGate = createGate()
     let first = true
     front.rule(async () => {
       if (first) await storeGate.opened
@@ -236,16 +232,12 @@ onEachStore('reading many tiles at once', backend => {
   })
 
   it('lists a version once that is both past and head after a killed load', async () => {
-    const { rows: [{ doc }] } = await json(
-      `${await urlOf('_all_docs')}?key=${encodeURIComponent(JSON.stringify(idOf(80)))}&include_docs=true&` +
-        `attachments=true`
-    )
-    const { _rev, _attachments: { tile }, ...fields } = doc
-    await store.couch.put(
-      { ...fields, _id: `${idOf(80)}@${T1}`, current: false, _attachments: {
-        tile: { content_type: tile.content_type, data: tile.data }
-      } }
-    )
+    const { _rev, _attachments, ...fields } = await json(`${await urlOf(idOf(80))}?attachments=true`,
+      { headers: { accept: 'application/json' } })
+    const { content_type: type, data } = _attachments.tile
+    await store.couch.put({
+      ...fields, _id: `${idOf(80)}@${T1}`, current: false, _attachments: { tile: { content_type: type, data } }
+    })
     await store.couch.put({ _id: `${idOf(80)}@yesterday`, type: 'tile' })
     const reader = await open()
     assert.deepEqual(await reader.timelines.get(idOf(80)), [{ id: idOf(80), time: T1, current: true }])
@@ -310,13 +302,12 @@ describe('requests for tiles', () => {
       await rule?.()
       const status = isClosed && !authorization ? 401 : 200
       res.writeHead(status, { 'content-type': 'application/json' })
-      const answer = id => (
-        { _id: id, _rev: '1-a', _attachments: {
-          tile: { content_type: 'image/png', data: Buffer.alloc(size, id).toString('base64') }
-        } }
-      )
-      res.end(JSON.stringify(status === 200 ? { results: docs.map(({ id }) => ({ id, docs: [{ ok: answer(id) }] })) }
-        : { error: 'unauthorized', reason: 'You are not authorized to access this db.' }))
+      if (status === 401) return res.end('{"error":"unauthorized","reason":"You are not authorized."}')
+      const results = docs.map(({ id }) => {
+        const tile = { content_type: 'image/png', data: Buffer.alloc(size, id).toString('base64') }
+        return { id, docs: [{ ok: { _id: id, _rev: '1-a', _attachments: { tile } } }] }
+      })
+      res.end(JSON.stringify({ results }))
     })
   })
   beforeEach(() => {
@@ -330,8 +321,11 @@ describe('requests for tiles', () => {
   const open = (limits = {}) => new StoreReader(/** @type {any} */ ({
     couch: new Couch(`http://anna:secret@127.0.0.1:${server.port}/tiles`, { retries: 0 })
   }), {
-    cache: { changes: new RecentChanges(), takeDocument: (id, doc) =>
-      doc._attachments.tile.data, takeTimeline: (id, moments) => moments }, limits
+    cache: {
+      changes: new RecentChanges(), takeDocument: (id, doc) => doc._attachments.tile.data,
+      takeTimeline: (id, moments) => moments
+    },
+    limits
   })
 
   it('carry no user name when everybody may read the store', async () => {
@@ -376,7 +370,7 @@ describe('requests for tiles', () => {
 
   it('are gathered into one while another request is in flight, and no longer', async () => {
     const reader = open({ busyWait: 60000 })
-    const storeGate = gate()
+    const storeGate = createGate()
     rule = () => storeGate.opened
     const first = reader.documents.get(idOf(0))
     await until(() => requests.length === 1)

@@ -137,10 +137,9 @@ onEachStore('tilecouch serve', backend => {
       const { username, password } = new URL(fixture.url)
       const fromOption =
         start(['--db', fixture.url, '--json', '--set', 'logLevel=trace', '--set', 'accessLog=true', ...BARE])
-      const fromEnvironment = start(['--json', '--set', 'logLevel=trace', ...BARE],
-        { env: {
-          COUCHDB_URL: fixture.url.replace(/\/\/.*@/, '//'), COUCHDB_USER: username, COUCHDB_PASSWORD: password
-        } })
+      const env =
+        { COUCHDB_URL: fixture.url.replace(/\/\/.*@/, '//'), COUCHDB_USER: username, COUCHDB_PASSWORD: password }
+      const fromEnvironment = start(['--json', '--set', 'logLevel=trace', ...BARE], { env })
       for (const serving of [fromOption, fromEnvironment]) {
         const { tiles } = await serving.ready()
         assert.equal((await fetch(tiles.replace('{z}/{x}/{y}', '3/1/2'))).status, 200)
@@ -177,15 +176,11 @@ describe('tilecouch serve', () => {
   }).timeout(SLOW)
 
   it('takes its options from the file and the environment, and warns of a world-readable secret', async () => {
-    const config = path.join(
-      folder.write({
-        'g.json': JSON.stringify(
-          { data: path.join(folder.dir, 'data'), viewer: false, upstreamHeaders: {
-            'a.example': { 'X-Key': 'hunter2hunter2' }
-          } }
-        )
-      }), 'g.json'
-    )
+    const settings = {
+      data: path.join(folder.dir, 'data'), viewer: false,
+      upstreamHeaders: { 'a.example': { 'X-Key': 'hunter2hunter2' } }
+    }
+    const config = path.join(folder.write({ 'g.json': JSON.stringify(settings) }), 'g.json')
     chmodSync(config, 0o644)
     const serving = start(['--json'],
       { env: { TILECOUCH_CONFIG: config, TILECOUCH_PUBLIC_URL: 'https://maps.example.org/x', TILECOUCH_MEMROY: '1' } })

@@ -135,11 +135,11 @@ onEachStore('the gateway', backend => {
   })
 
   it('answers versions and times with the same JSON as the couchapp', async () => {
-    const paths =
-      [`/osm/${Z}/0/0.json`, `/osm/${Z}/2/2.json`, `/osm/${Z}/1/2.json`, `/tms/1.0.0/osm/${Z}/0/${flipY(Z, 1)}.json`,
-        '/short/1/1/0.json', '/osm/times.json', `/osm/times.json?z=${Z}`, '/osm/times.json?z=9',
-      `/osm/times.json?z=${Z}&bbox=-179,80,-140,85`, `/osm/times.json?z=${Z}&bbox=-150,0,-140,85`,
-      `/osm/times.json?z=${Z}&bbox=170,60,-170,85`, '/osm@2022/times.json']
+    const paths = [`/osm/${Z}/0/0.json`, `/osm/${Z}/2/2.json`, `/osm/${Z}/1/2.json`,
+      `/tms/1.0.0/osm/${Z}/0/${flipY(Z, 1)}.json`, '/short/1/1/0.json', '/osm/times.json', `/osm/times.json?z=${Z}`,
+      '/osm/times.json?z=9', `/osm/times.json?z=${Z}&bbox=-179,80,-140,85`,
+      `/osm/times.json?z=${Z}&bbox=-150,0,-140,85`, `/osm/times.json?z=${Z}&bbox=170,60,-170,85`,
+      '/osm@2022/times.json']
     for (const path of paths) {
       const { json } = await get(path)
       assert.deepEqual(json, await fetchJson(`${fixture.url}/_design/tiles/_rewrite${path}`), path)

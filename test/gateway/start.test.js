@@ -12,14 +12,15 @@ import { TIME_FACTOR, freePort, until } from '../../bench/wait.js'
 import { startEmbedded } from '../../server/embedded/index.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { Listener } from '../../server/http/listener.js'
-import { gate, startFront } from '../support/client/front.js'
+import { createGate, startFront } from '../support/client/front.js'
 import { onEachStore, put, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { memorySource } from '../support/memory-source.js'
 import { startServer } from '../support/server.js'
 import { png, square } from '../support/tiles.js'
-import { entryOf, openFront, openGateway, openStore, throughFront, useGateway } from '../support/gateway/stand.js'
+import { entryOf, openGateway, openStore, useGateway } from '../support/gateway/stand.js'
 import { ask, closeConnections, speak } from '../support/gateway/wire.js'
+import { useFront } from './use-front.js'
 
 const VIEW = { bbox: [-180, -85, 180, 85], z: 3 }
 const PATHS = ['/osm/3/1/1.json', '/osm/times.json?bbox=-180,-85,180,85&z=3', '/osm.json', '/osm@2021/3/1/1.png']
@@ -100,7 +101,7 @@ onEachStore('a gateway', backend => {
     let frontUrl // the address of the store behind the front, which can be stopped
     before(async () => {
       front = await startFront(fixture.url)
-      frontUrl = throughFront(front, fixture.url)
+      frontUrl = front.accountUrl
     })
     after(() => front.close().catch(() => {}))
 
@@ -140,7 +141,7 @@ onEachStore('a gateway', backend => {
         const statuses = async () => (await Promise.all(PATHS.map(path => ask(gateway.url, path))))
           .map(({ status }) => status)
         assert.deepEqual(await statuses(), PATHS.map(() => 503))
-        await front.restart(+new URL(frontUrl).port)
+        await front.restart()
         assert.deepEqual(await statuses(), PATHS.map(() => 200))
       } finally {
         await gateway.close()
@@ -190,16 +191,12 @@ describe('a gateway that starts before its store', () => {
   })
 })
 
-let front
-const entries = { 'osm:1:0:0': entryOf() }
-const open = async setup => { front = await openFront({ kept: entries, ...setup }) }
-const get = path => ask(front.url, path)
-
 describe('the end of a gateway', () => {
-  afterEach(() => closeConnections())
+  const front = useFront()
+  const { open, get } = front
 
   it('finishes running requests, accepts no new ones, and may be called twice', async () => {
-    const answerGate = gate()
+    const answerGate = createGate()
     await open({ get: async () => { await answerGate.opened; return entryOf({ bytes: noiseTile(3, 500000) }) } })
     const slow = get('/osm/1/1/1.png')
     await until(() => Boolean(front.ctx), { what: 'a gateway' })
@@ -227,10 +224,11 @@ describe('the end of a gateway', () => {
 })
 
 describe('the connections of clients', () => {
+  const front = useFront()
+  const { open } = front
   const closing = []
   afterEach(async () => {
     for (const close of closing.splice(0)) await close()
-    await front.close(0)
   })
 
   async function openListener (handler, limits) {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { Store, hashOf, mirror, newToken, tokenId, tokenText } from '../../loader/index.js'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { onEachStore, request } from '../support/backends.js'
-import { fill } from '../support/gateway/private.js'
+import { writePrivateLayers } from '../support/gateway/private.js'
 import { useGateway } from '../support/gateway/stand.js'
 
 const QUICK = 2000 // milliseconds until a gateway has read a changed token
@@ -21,7 +21,7 @@ async function makeToken (user, layers, fields = {}) {
 }
 
 onEachStore('tokens of the store', backend => {
-  const fixture = useGateway(backend, { fill, options: { privateLayers: ['secret', 'draft-*'] } })
+  const fixture = useGateway(backend, { fill: writePrivateLayers, options: { privateLayers: ['secret', 'draft-*'] } })
   const get = (text, path = '/secret/3/0/0.png') => fixture.ask(path, { headers: { authorization: `Bearer ${text}` } })
   const user = () => decodeURIComponent(new URL(fixture.url).username) || 'somebody'
   const codeOf = answer => [answer.status, answer.status === 200 ? 'OK' : answer.json.code ?? answer.json.error]

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { Store } from '../../loader/store/index.js'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
-import { gate } from '../support/client/front.js'
+import { createGate } from '../support/client/front.js'
 import { onEachStore } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
 import { startUpstream } from '../support/upstream-server.js'
@@ -96,7 +96,7 @@ onEachStore('tiles in trouble', backend => {
   it('that are fetched are shown before a slow store has stored them', async () => {
     await service.close()
     service = await openService(url, { limits: { storeTimeout: 100 } })
-    const storeGate = gate()
+    const storeGate = createGate()
     service.front.rule(({ path }) => path.startsWith('_bulk_docs') ? storeGate.opened : undefined)
     const { entry, outcome } = await getFar(2, 2)
     assert.deepEqual([outcome, entry.rev], ['upstream', null])
@@ -110,7 +110,7 @@ onEachStore('tiles in trouble', backend => {
   })
 
   it('that are being fetched when the gateway stops are stored before it ends', async () => {
-    const upstreamGate = gate()
+    const upstreamGate = createGate()
     upstream.behave({ wait: upstreamGate.opened })
     const pendingTile = getFar(3, 3)
     await until(() => upstream.asked.length === 1)
@@ -135,7 +135,7 @@ onEachStore('tiles in trouble', backend => {
 
   /** Fetches a tile while another program stores a version with a future time for it. */
   async function fetchOvertaken (x, y, seed) {
-    const upstreamGate = gate()
+    const upstreamGate = createGate()
     upstream.behave({ wait: upstreamGate.opened })
     const pendingTile = getFar(x, y)
     await until(() => upstream.asked.length === 1)

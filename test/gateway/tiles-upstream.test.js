@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { Store } from '../../loader/store/index.js'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
-import { gate } from '../support/client/front.js'
+import { createGate } from '../support/client/front.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { startUpstream } from '../support/upstream-server.js'
@@ -167,7 +167,7 @@ onEachStore('tiles from an upstream', backend => {
   it('that have expired are shown at once and fetched in the background', async () => {
     const layer = await define()
     await storeExpired(layer, 60)
-    const upstreamGate = gate()
+    const upstreamGate = createGate()
     upstream.behave({ wait: upstreamGate.opened })
     const answers = await Promise.all(Array.from({ length: 100 }, () => get(layer, 0, 0)))
     assert.ok(answers.every(({ entry, outcome }) => outcome === 'stale' && entry.bytes.equals(png(0))))
@@ -243,7 +243,7 @@ onEachStore('tiles from an upstream', backend => {
 
   it('are fetched and stored even if every client has left', async () => {
     const layer = await define()
-    const upstreamGate = gate()
+    const upstreamGate = createGate()
     upstream.behave({ wait: upstreamGate.opened })
     const leaving = new AbortController()
     const pendingTiles = [get(layer, 5, 5, { signal: leaving.signal }), get(layer, 5, 5, { signal: leaving.signal })]

@@ -5,7 +5,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { compose } from '../../loader/couchapp/compose.js'
 import { until as eventually } from '../../bench/wait.js'
 import { VIEWER_CSP, viewerPolicy } from '../../loader/couchapp/policy.js'
-import { hang, history, layers, stepAt, T } from '../support/client/gallery.js'
+import { T, history, layers, stepAt, writeGallery } from '../support/client/gallery.js'
 import { install } from '../support/client/maps.js'
 import { serveExamples } from '../examples/server.js'
 import { onEachStore } from '../support/backends.js'
@@ -14,7 +14,7 @@ import { useGateway } from '../support/gateway/stand.js'
 import { ask } from '../support/gateway/wire.js'
 
 onEachStore('the viewer of the gateway', backend => {
-  const fixture = useGateway(backend, { fill: store => hang(store, ['steps', 'holes']) })
+  const fixture = useGateway(backend, { fill: store => writeGallery(store, ['steps', 'holes']) })
   const get = fixture.ask
   let files
   before(async () => {

@@ -1,6 +1,7 @@
 // Tests of the WMTS capabilities: they follow the schema of the standard, and describe layers in Web Mercator and other
 // grids.
 import assert from 'node:assert/strict'
+import { ask } from '../support/gateway/wire.js'
 import { dangling, violations } from './wmts/schema.js'
 import { CAPABILITIES, capabilitiesOf, layerOf, layers, layersOf, limitsOf, others, refusalOf, startService, times,
   town } from './wmts/service.js'
@@ -250,12 +251,7 @@ describe('the WMTS capabilities', () => {
 
     it('separately for each host name of the request', async () => {
       const links = async host => {
-        const { request } = await import('node:http')
-        const body = await new Promise((resolve, reject) => {
-          request(`${service.url}wmts${CAPABILITIES}`, { headers: { host } }, response => {
-            response.setEncoding('utf8').toArray().then(parts => resolve(parts.join('')), reject)
-          }).on('error', reject).end()
-        })
+        const { text: body } = await ask(service.url, `/wmts${CAPABILITIES}`, { headers: { host }, agent: false })
         return new Set(all(parseXml(body), 'ows:Get').map(({ attributes }) => new URL(attributes['xlink:href']).host))
       }
       for (let index = 0; index < 20; index++) {

@@ -1,19 +1,24 @@
 // Tests of the WMTS with real clients, OWSLib and GDAL. The tests in test/client use Leaflet.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import sharp from 'sharp'
+import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { gdal, owslib, skip } from '../support/tools.js'
 import { dangling, violations } from './wmts/schema.js'
-import { OTHERS, YEARS, color, colored, startWorld } from './wmts/world.js'
+import { OTHERS, YEARS, color, colored, runGdal, startWorld } from './wmts/world.js'
 import { parseXml } from './wmts/xml.js'
 
 const run = promisify(execFile)
 const root = new URL('../../', import.meta.url)
+
+/** The digest of a tile of the world. */
+const md5 = async (...place) => hash('md5', await colored(color(...place)))
 
 onEachStore('clients of the WMTS', backend => {
   let world, store, gateway
@@ -49,11 +54,11 @@ onEachStore('clients of the WMTS', backend => {
       assert.match(headers.get('etag') ?? '', /^"/)
       assert.equal(headers.get('x-tilecouch-time'), '2024-06-01T00:00:00Z')
     }
-    for (
-      const address of ['/world/default/2023/GoogleMapsCompatible/2/1/3.png',
-        `${kvp}&TIME=2023-06-01`, '@2023/world/default/GoogleMapsCompatible/2/1/3.png',
-        '@2023/world/default/{Time}/GoogleMapsCompatible/2/1/3.png', `@2023${kvp}`, `${kvp}&TIME=2020/2023/P1Y`]
-    ) assert.ok((await get(address)).bytes.equals(await colored(color(2, 3, 1, 2023))), address)
+    for (const address of ['/world/default/2023/GoogleMapsCompatible/2/1/3.png', `${kvp}&TIME=2023-06-01`,
+      '@2023/world/default/GoogleMapsCompatible/2/1/3.png', `@2023${kvp}`, `${kvp}&TIME=2020/2023/P1Y`,
+      '@2023/world/default/{Time}/GoogleMapsCompatible/2/1/3.png']) {
+      assert.ok((await get(address)).bytes.equals(await colored(color(2, 3, 1, 2023))), address)
+    }
     assert.match((await get('/world/default/2023-06-01T00:00:00Z/GoogleMapsCompatible/2/1/3.png'))
       .headers.get('cache-control') ?? '', /^public, max-age=300,/)
     assert.equal((await fetch(new URL('wmts/world/default/2020/GoogleMapsCompatible/2/1/3.png', gateway.url))).status,
@@ -61,16 +66,12 @@ onEachStore('clients of the WMTS', backend => {
   })
 
   it('get new capabilities within five seconds of a new layer and edition', async () => {
+    const listed = element => until(async () => (await (await fetch(capabilities())).text()).includes(element),
+      { timeout: 5000, what: element })
     await store.defineLayer('late', { name: 'Late' })
-    const text = async () => (await fetch(capabilities())).text()
-    const deadline = Date.now() + 5000
-    while (!(await text()).includes('<ows:Title>Late</ows:Title>')) {
-      assert.ok(Date.now() < deadline, 'the layer appears')
-    }
+    await listed('<ows:Title>Late</ows:Title>')
     await store.putEdition('late', '2022-01-01T00:00:00Z', { title: 'first', complete: true })
-    while (!(await text()).includes('<Value>2022-01-01T00:00:00Z</Value>')) {
-      assert.ok(Date.now() < deadline, 'the edition appears')
-    }
+    await listed('<Value>2022-01-01T00:00:00Z</Value>')
   })
 
   describe('OWSLib', () => {
@@ -110,7 +111,6 @@ print(json.dumps(out))
     it('reads the capabilities, and tiles now and as of a time, by KVP and REST', async function () {
       const python = owslib() ?? skip(this, 'OWSLib is not installed: set OWSLIB_PYTHON to a python that has it')
       const { stdout } = await run(python, ['-c', SCRIPT, base()])
-      const md5 = async (...tile) => (await import('node:crypto')).hash('md5', await colored(color(...tile)))
       for (const [name, results] of Object.entries(JSON.parse(stdout))) {
         const { refused, ...answers } = results
         assert.deepEqual(answers, {
@@ -159,16 +159,14 @@ print(json.dumps(out))
     it('reads the matrix sets, and tiles now and as of a time', async function () {
       const python = owslib() ?? skip(this, 'OWSLib is not installed: set OWSLIB_PYTHON to a python that has it')
       const { stdout } = await run(python, ['-c', SCRIPT, base()])
-      const { hash } = await import('node:crypto')
-      const md5 = async (...tile) => [hash('md5', await colored(color(...tile))),
-        hash('md5', await colored(color(...tile, 2023)))]
       const crs = name => `urn:ogc:def:crs:${name}`
       const expected = {
         europe: [crs('EPSG::3035'), [5500000, 2000000], 4, 4, 256, [1000000, 2000000, 5500000, 6500000],
-          ...await md5(2, 3, 1)],
+          await md5(2, 3, 1), await md5(2, 3, 1, 2023)],
         swiss: [crs('EPSG::2056'), [2420000, 1350000], 8, 5, 256, [2420000, 1030000, 2932000, 1350000],
-          ...await md5(16, 7, 3)],
-        degrees: [crs('OGC:1.3:CRS84'), [-180, 90], 8, 4, 256, [-180, -90, 180, 90], ...await md5(3, 6, 3)]
+          await md5(16, 7, 3), await md5(16, 7, 3, 2023)],
+        degrees: [crs('OGC:1.3:CRS84'), [-180, 90], 8, 4, 256, [-180, -90, 180, 90],
+          await md5(3, 6, 3), await md5(3, 6, 3, 2023)]
       }
       const results = JSON.parse(stdout)
       for (const way of ['kvp', 'rest']) for (const layer of Object.keys(expected)) {
@@ -182,7 +180,6 @@ print(json.dumps(out))
     before(function () {
       if (!gdal()) skip(this, 'GDAL is not installed: put gdal_translate on the PATH')
     })
-    const tool = (name, ...args) => run(name, args, { env: { ...process.env, GDAL_ENABLE_WMS_CACHE: 'NO' } })
     const pixels = async file => {
       const { data, info } = await sharp(file).removeAlpha().raw().toBuffer({ resolveWithObject: true })
       return { width: info.width, height: info.height, at: (x, y) => [
@@ -191,20 +188,20 @@ print(json.dumps(out))
     }
 
     it('lists the layers', async () => {
-      const { stdout } = await tool('gdalinfo', '-json', `WMTS:${capabilities()}`)
+      const { stdout } = await runGdal('gdalinfo', '-json', `WMTS:${capabilities()}`)
       const names = Object.values(JSON.parse(stdout).metadata.SUBDATASETS).join('\n')
       for (const layer of ['world', 'east']) assert.match(names, new RegExp(`layer=${layer}`))
     })
 
     it('reads the whole world with every tile in its place', async () => {
       const source = `WMTS:${capabilities()},layer=world`
-      const info = JSON.parse((await tool('gdalinfo', '-json', source)).stdout)
+      const info = JSON.parse((await runGdal('gdalinfo', '-json', source)).stdout)
       assert.deepEqual(info.size, [1024, 1024])
       assert.match(info.coordinateSystem.wkt, /3857/)
       const corner = info.cornerCoordinates.upperLeft
       assert.ok(Math.abs(corner[0] + 20037508.34) < 1 && Math.abs(corner[1] - 20037508.34) < 1, `${corner}`)
       const file = path.join(folder.dir, 'world.png')
-      await tool('gdal_translate', '-q', '-of', 'PNG', source, file)
+      await runGdal('gdal_translate', '-q', '-of', 'PNG', source, file)
       const { width, height, at: colorAt } = await pixels(file)
       assert.deepEqual([width, height], [1024, 1024])
       for (let x = 0; x < 4; x++) for (let y = 0; y < 4; y++) {
@@ -214,7 +211,7 @@ print(json.dumps(out))
 
     it('reads another zoom, and another time with the description of docs/gis.md', async () => {
       const file = path.join(folder.dir, 'one.png')
-      await tool('gdal_translate', '-q', '-of', 'PNG', `WMTS:${capabilities()},layer=world,zoom_level=1`, file)
+      await runGdal('gdal_translate', '-q', '-of', 'PNG', `WMTS:${capabilities()},layer=world,zoom_level=1`, file)
       const overview = await pixels(file)
       assert.deepEqual([overview.width, overview.at(300, 100)], [512, color(1, 1, 0)])
 
@@ -226,7 +223,7 @@ print(json.dumps(out))
       assert.ok(localDescription.includes('world@2023') && localDescription.includes('>2<'))
       folder.write({ 'then.xml': localDescription })
       const pastPicture = path.join(folder.dir, 'then.png')
-      await tool('gdal_translate', '-q', '-of', 'PNG', '-b', '1', '-b',
+      await runGdal('gdal_translate', '-q', '-of', 'PNG', '-b', '1', '-b',
         '2', '-b', '3', path.join(folder.dir, 'then.xml'), pastPicture)
       assert.deepEqual((await pixels(pastPicture)).at(800, 300), color(2, 3, 1, 2023))
     })

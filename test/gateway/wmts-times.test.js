@@ -52,10 +52,10 @@ describe('the times of the WMTS', () => {
       const textAt = async path => (await service.get(path)).text
       const query = '?SERVICE=WMTS&REQUEST=GetCapabilities'
       const expected = await textAt(`@2023${CAPABILITIES}`)
-      for (
-        const path of [`${query}&TIME=2023`, `${query}&time=2023-12-31T23:59:59Z`,
-          `@2023${query}`, `@2020${query}&TIME=2023`, `@2020-12-31T23:59:59Z${query}&TIME=2019/2023`]
-      ) assert.equal(await textAt(path), expected, path)
+      for (const path of [`${query}&TIME=2023`, `${query}&time=2023-12-31T23:59:59Z`, `@2023${query}`,
+        `@2020${query}&TIME=2023`, `@2020-12-31T23:59:59Z${query}&TIME=2019/2023`]) {
+        assert.equal(await textAt(path), expected, path)
+      }
       for (const path of [`${query}&TIME=current`, `${query}&TIME=`, `@2023${query}&TIME=current`,
         `@current${CAPABILITIES}`]) assert.equal(await textAt(path), await textAt(CAPABILITIES), path)
     })

@@ -282,11 +282,10 @@ describe('the WMTS', () => {
     })
 
     it('leaves other errors to the gateway', async () => {
-      for (
-        const error of [new Error('a bug'), new TilecouchError('DATABASE_NOT_FOUND', { db: 'http://couch/tiles' }),
-          new TilecouchError('UNREACHABLE', { url: 'http://couch', why: 'ECONNREFUSED' }),
-          new TilecouchError('ABORTED')]
-      ) {
+      for (const error of [
+        new Error('a bug'), new TilecouchError('DATABASE_NOT_FOUND', { db: 'http://couch/tiles' }),
+        new TilecouchError('UNREACHABLE', { url: 'http://couch', why: 'ECONNREFUSED' }), new TilecouchError('ABORTED')
+      ]) {
         await failing(error, async broken => {
           await broken.get(kvp(TILE))
           assert.deepEqual(broken.thrown, [error])

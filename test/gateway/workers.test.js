@@ -28,13 +28,14 @@ describe('a gateway of several processes', () => {
   const folder = useFolder()
   let out
   let gateway
-  const pids = new Set()
+  const pids = new Set() // of all workers of a test
+  const remember = () => { for (const pid of gateway.pids) pids.add(pid) }
 
   const startWorkers = async (options = {}, restart = {}) => {
     out = memory()
     gateway = await runWorkers(resolveOptions({ flags: { port: 0, workers: 2, grace: 5, ...options } }),
       { log: createLog({ destination: out }), entry, restart: { ...quick, ...restart } })
-    for (const pid of gateway.pids) pids.add(pid)
+    remember()
     return gateway
   }
 
@@ -50,6 +51,7 @@ describe('a gateway of several processes', () => {
   const ask = async address => (await fetch(`${gateway.url}/${address}`)).text()
   const askOps = async page => fetch(new URL(page, gateway.opsUrl))
   const log = () => out.text.split('\n').filter(Boolean).map(line => JSON.parse(line))
+  const errors = () => log().filter(({ level }) => level === 'error')
   /** Sends requests until the given number of workers have answered. Returns the different answers. */
   const allAnswers = async (address, number) => {
     const answers = new Set()
@@ -59,7 +61,7 @@ describe('a gateway of several processes', () => {
   const waitForReplacement = async pidsBefore => {
     await until(() => gateway.pids.every(pid => !pidsBefore.includes(pid) || isAlive(pid)) &&
       gateway.pids.some(pid => !pidsBefore.includes(pid)), { what: 'another worker' })
-    for (const pid of gateway.pids) pids.add(pid)
+    remember()
     return allAnswers('pid', 2)
   }
 
@@ -80,7 +82,7 @@ describe('a gateway of several processes', () => {
     await assert.rejects(ask('exit'))
     assert.ok(pidsBefore.includes(Number(await ask('pid'))))
     await waitForReplacement(pidsBefore)
-    const death = log().find(({ level }) => level === 'error')
+    const [death] = errors()
     assert.match(death.msg, /a worker ended with 7; it is started again/)
     assert.equal(death.in, 10, 'a worker that has served long is started again without a longer delay')
     for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGKILL', 'SIGTERM'])) {
@@ -92,15 +94,14 @@ describe('a gateway of several processes', () => {
 
   it('waits longer before each restart of a worker that dies young', async () => {
     await startWorkers({ workers: 2 }, { first: 10, longest: 50 })
-    const delays = () => log().filter(({ level }) => level === 'error').map(line => line.in)
     for (let deaths = 1; deaths <= 4; deaths++) {
       await until(async () => /^\d+$/.test(await ask('exit').catch(() => '1')))
-      await until(() => delays().length === deaths)
+      await until(() => errors().length === deaths)
       await allAnswers('pid', 2)
-      for (const pid of gateway.pids) pids.add(pid)
+      remember()
     }
     for (const worker of [1, 2]) {
-      const workerDelays = log().filter(line => line.level === 'error' && line.worker === worker).map(line => line.in)
+      const workerDelays = errors().filter(line => line.worker === worker).map(line => line.in)
       assert.deepEqual(workerDelays, [20, 40, 50, 50].slice(0, workerDelays.length))
     }
   })
@@ -137,13 +138,13 @@ describe('a gateway of several processes', () => {
     await startWorkers({ config, opsPort: 0 })
     writeFileSync(config, '')
     process.kill(gateway.pids[0], 'SIGKILL')
-    await until(() => log().filter(({ level }) => level === 'error').length > quick.attempts + 1)
+    await until(() => errors().length > quick.attempts + 1)
     assert.match(await ask('pid'), /^\d+$/)
     const health = await askOps('health')
     assert.deepEqual([health.status, await health.json()], [200, { status: 'ok', workers: { ready: 1, wanted: 2 } }])
     unlinkSync(config)
     await until(async () => /** @type {any} */ (await (await askOps('health')).json()).workers.ready === 2)
-    for (const pid of gateway.pids) pids.add(pid)
+    remember()
   })
 
   it('serves only health and metrics at its opsPort, and adds up all workers, including those that died', async () => {
@@ -153,24 +154,22 @@ describe('a gateway of several processes', () => {
     assert.equal(await statusOf('/metrics', { method: 'POST' }), 405)
     assert.equal(await statusOf('/metrics', { method: 'HEAD' }), 200)
     assert.equal((await askOps('metrics')).headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
-    const total = async text => parseMetrics(await text).get('tilecouch_requests_total')?.samples[0]?.value
+    async function valuesOf (...names) {
+      const metrics = parseMetrics(await (await askOps('metrics')).text())
+      return names.map(name => metrics.get(`tilecouch_${name}`).samples[0].value)
+    }
     let counted = 0
     const countingWorkers = new Set()
     await until(async () => (counted++, countingWorkers.add(await ask('count')).size === 2))
-    const fromOps = await (await askOps('metrics')).text()
-    assert.equal(await total(fromOps), counted)
-    const metrics = parseMetrics(fromOps)
-    const only = name => metrics.get(name).samples[0].value
-    assert.deepEqual(['tilecouch_cache_bytes', 'tilecouch_cache_limit_bytes',
-      'tilecouch_workers_ready', 'tilecouch_worker_restarts_total'].map(only), [200, 256e6, 2, 0])
+    assert.deepEqual(await valuesOf('requests_total', 'cache_bytes', 'cache_limit_bytes', 'workers_ready',
+      'worker_restarts_total'), [counted, 200, 256e6, 2, 0])
     const pidsBefore = gateway.pids
     process.kill(pidsBefore[0], 'SIGKILL')
     await waitForReplacement(pidsBefore)
-    const metricsAfter = parseMetrics(await (await askOps('metrics')).text())
-    assert.deepEqual(['tilecouch_requests_total', 'tilecouch_workers_ready', 'tilecouch_worker_restarts_total',
-      'tilecouch_cache_bytes'].map(name => metricsAfter.get(name).samples[0].value), [counted, 2, 1, 200])
+    assert.deepEqual(await valuesOf('requests_total', 'workers_ready', 'worker_restarts_total', 'cache_bytes'),
+      [counted, 2, 1, 200])
     await ask('count')
-    assert.equal(await total((await askOps('metrics')).text()), counted + 1)
+    assert.deepEqual(await valuesOf('requests_total'), [counted + 1])
   })
 
   it('finishes running requests when it is closed', async () => {

@@ -13,10 +13,10 @@ import { exportHistory } from '../../loader/export/history.js'
 import { Store } from '../../loader/store/index.js'
 import { differences } from '../mirror/compare.js'
 import { json } from '../support/backends.js'
-import { T1, T2, fill } from '../support/bad-lines.js'
+import { T1, T2, createLargeOrigin } from '../support/bad-lines.js'
 import { finishCommand, startCommand } from '../support/command.js'
 import { startEmbeddedProcess } from '../support/embedded-process.js'
-import { assertSame, contentsOf, filesBelow, writeTiles } from '../support/exports.js'
+import { assertSameTiles, contentsOf, filesBelow, writeTiles } from '../support/exports.js'
 import { useFolder } from '../support/folder.js'
 import { collectGarbage } from '../support/garbage.js'
 import { useSmallDisk } from '../support/small-disk.js'
@@ -35,7 +35,8 @@ const tilesOf = size => new Map(Array.from({ length: SIDE ** 2 },
 const images = tilesOf(SIZE)
 const bytesOfAll = [...images.values()].reduce((sum, bytes) => sum + bytes.length, 0)
 
-const assertAll = async (target, tiles = images) => assertSame(await contentsOf(target, { asked: tiles.keys() }), tiles)
+const assertAll = async (target, tiles = images) =>
+  assertSameTiles(await contentsOf(target, { asked: tiles.keys() }), tiles)
 const sizeOf = file => statSync(file, { throwIfNoEntry: false })?.size ?? 0
 
 const servers = { embedded: startEmbeddedProcess, CouchDB: findCouchDb() && startCouchDb }
@@ -46,7 +47,6 @@ for (const [kind, launch] of Object.entries(servers)) {
     const folder = useFolder()
     const next = random(SEED)
     let server, url, store, backedUrl
-    const file = name => path.join(folder.dir, name)
 
     before(async () => {
       server = await launch()
@@ -55,20 +55,22 @@ for (const [kind, launch] of Object.entries(servers)) {
       await writeTiles(store, images, T1)
       for (const time of [T1, T2]) await store.putEdition('osm', time, { finished: T1 })
       backedUrl = `${server.url}/backed`
-      await fill(backedUrl, { count: BACKUP_TILES, size: BACKUP_TILE_SIZE })
+      await createLargeOrigin(backedUrl, { count: BACKUP_TILES, size: BACKUP_TILE_SIZE })
     })
     after(() => server?.close())
 
     /** The written share of a target, from 0 to 1. */
     function writtenShare (target) {
       try {
-        if (target === 'out') return filesBelow(file(target)).filter(name => name.startsWith('8/')).length / images.size
-        return readdirSync(folder.dir).reduce((sum, name) => sum + statSync(file(name)).size, 0) / bytesOfAll
+        if (target === 'out') {
+          return filesBelow(folder.path(target)).filter(name => name.startsWith('8/')).length / images.size
+        }
+        return readdirSync(folder.dir).reduce((sum, name) => sum + statSync(folder.path(name)).size, 0) / bytesOfAll
       } catch {
         return 0 // a file was renamed during the look
       }
     }
-    const isWhole = target => existsSync(file(target === 'out' ? 'out/metadata.json' : target))
+    const isWhole = target => existsSync(folder.path(target === 'out' ? 'out/metadata.json' : target))
 
     /**
      * The commands: arguments, share that is done, where to kill them, checks after a kill, and checks at the end.
@@ -77,28 +79,28 @@ for (const [kind, launch] of Object.entries(servers)) {
      */
     const commands = {
       ...Object.fromEntries(TARGETS.map(target => [`an export to ${target}`, () => ({
-        args: ['export', 'osm', file(target), '--db', url, '--json'],
+        args: ['export', 'osm', folder.path(target), '--db', url, '--json'],
         done: () => writtenShare(target),
         every: target === 'out' ? 25 : 1,
         points: [next() * 0.5, next()], // the second point may be earlier or later
         killed: () => assert.ok(!isWhole(target), 'it is not there before it is whole'),
         async completed (out) {
-          await assertAll(file(target))
+          await assertAll(folder.path(target))
           if (!out) return
           const { tiles, kept, written: addedTiles } = JSON.parse(out)
           assert.deepEqual([tiles, kept + addedTiles], [images.size, images.size])
           assert.deepEqual(readdirSync(folder.dir), [target])
           if (target === 'out') {
-            assert.deepEqual(readdirSync(file('out')).sort(), ['.tilecouch.json', '8', 'metadata.json'])
+            assert.deepEqual(readdirSync(folder.path('out')).sort(), ['.tilecouch.json', '8', 'metadata.json'])
           }
         }
       })])),
       'a backup': () => ({
-        args: ['backup', file('a.tcb'), '--db', backedUrl],
-        done: () => sizeOf(file('a.tcb.part')) / (BACKUP_TILES * BACKUP_TILE_SIZE),
+        args: ['backup', folder.path('a.tcb'), '--db', backedUrl],
+        done: () => sizeOf(folder.path('a.tcb.part')) / (BACKUP_TILES * BACKUP_TILE_SIZE),
         every: 1,
         points: [0.5],
-        killed: () => assert.ok(!existsSync(file('a.tcb'))),
+        killed: () => assert.ok(!existsSync(folder.path('a.tcb'))),
         completed: async () => assert.deepEqual(readdirSync(folder.dir), ['a.tcb'])
       })
     }
@@ -127,16 +129,17 @@ for (const [kind, launch] of Object.entries(servers)) {
     }
 
     it('a restore that was killed is completed by two at once, and is visible to admins only before', async () => {
-      await backup(await Store.open(backedUrl), file('a.tcb'))
+      await backup(await Store.open(backedUrl), folder.path('a.tcb'))
       const copyUrl = `${server.url}/restored`
-      const args = ['restore', file('a.tcb'), '--yes', '--db', copyUrl]
+      const args = ['restore', folder.path('a.tcb'), '--yes', '--db', copyUrl]
       const done = async () => ((await json(copyUrl)).doc_count ?? 0) / BACKUP_TILES
       for (let round = 0; round < ROUNDS; round++) {
         await interrupt({ args, done }, (round + 0.5) / (ROUNDS + 1), 'SIGKILL')
         assert.deepEqual((await json(`${copyUrl}/_security`)).members.roles, ['_admin'])
       }
-      await backup(await Store.open(backedUrl), file('b.tcb'))
-      await assert.rejects(restore([file('b.tcb')], copyUrl), { code: 'RESTORE_NOT_EMPTY', message: /another restore/ })
+      await backup(await Store.open(backedUrl), folder.path('b.tcb'))
+      await assert.rejects(restore([folder.path('b.tcb')], copyUrl),
+        { code: 'RESTORE_NOT_EMPTY', message: /another restore/ })
       await Promise.all([finishCommand(args), finishCommand(args)])
       assert.deepEqual(await differences(backedUrl, copyUrl, { revpos: kind === 'CouchDB' }), [])
       assert.deepEqual((await json(`${copyUrl}/_security`)).members, { names: [], roles: [] })
@@ -144,7 +147,7 @@ for (const [kind, launch] of Object.entries(servers)) {
 
     it('a backup that was told to end leaves no file', async () => {
       const command = commands['a backup']()
-      await interrupt({ ...command, done: () => existsSync(file('a.tcb.part')) ? 1 : 0 }, 0, 'SIGTERM')
+      await interrupt({ ...command, done: () => existsSync(folder.path('a.tcb.part')) ? 1 : 0 }, 0, 'SIGTERM')
       assert.deepEqual(readdirSync(folder.dir), [])
     })
 
@@ -158,15 +161,15 @@ for (const [kind, launch] of Object.entries(servers)) {
       assert.ok(stopped.tiles > 0 && stopped.tiles < images.size)
       assert.ok(!isWhole(target))
       assert.ok(!readdirSync(folder.dir, { recursive: true }).some(name => `${name}`.includes('lock')))
-      const resumed = await exportLayer(store, 'osm', file(target))
+      const resumed = await exportLayer(store, 'osm', folder.path(target))
       assert.ok(resumed.kept >= stopped.written, `${resumed.kept} of ${stopped.written} are kept`)
-      await assertAll(file(target))
+      await assertAll(folder.path(target))
     })
 
     for (const target of TARGETS) {
       it(`an export stops on abort, reports its progress, and resumes: ${target}`, async () => {
         const controller = new AbortController()
-        await assert.rejects(exportLayer(store, 'osm', file(target), {
+        await assert.rejects(exportLayer(store, 'osm', folder.path(target), {
           signal: controller.signal,
           onProgress ({ tiles }) { if (tiles === 100) controller.abort() }
         }), error => {
@@ -175,16 +178,16 @@ for (const [kind, launch] of Object.entries(servers)) {
           return true
         })
         assert.ok(!isWhole(target))
-        const { kept } = await exportLayer(store, 'osm', file(target))
+        const { kept } = await exportLayer(store, 'osm', folder.path(target))
         assert.ok(kept >= 100, `${kept} are kept`)
-        await assertAll(file(target))
+        await assertAll(folder.path(target))
       })
     }
 
     it('an export of a history that was stopped is resumed', async () => {
       const controller = new AbortController()
       let ended = 0
-      await assert.rejects(exportHistory(store, 'osm', file('{time}.mbtiles'), {
+      await assert.rejects(exportHistory(store, 'osm', folder.path('{time}.mbtiles'), {
         signal: controller.signal,
         onTarget: () => { ended++ },
         onProgress ({ tiles }) { if (ended === 2 && tiles === 1500) controller.abort() }
@@ -193,18 +196,18 @@ for (const [kind, launch] of Object.entries(servers)) {
         assert.deepEqual([error.summary.exports.length, error.summary.stopped.time], [1, T2])
         return true
       })
-      const { exports, skipped } = await exportHistory(store, 'osm', file('{time}.mbtiles'))
-      assert.deepEqual([skipped, exports.length], [[file('2021-01-01.mbtiles')], 1])
+      const { exports, skipped } = await exportHistory(store, 'osm', folder.path('{time}.mbtiles'))
+      assert.deepEqual([skipped, exports.length], [[folder.path('2021-01-01.mbtiles')], 1])
       assert.ok(exports[0].kept >= 1000)
-      for (const name of ['2021-01-01', '2022-01-01']) await assertAll(file(`${name}.mbtiles`))
+      for (const name of ['2021-01-01', '2022-01-01']) await assertAll(folder.path(`${name}.mbtiles`))
     })
 
     it('an archive that cannot be finished leaves no file', async () => {
       for (const target of TARGETS.slice(1)) {
-        await assert.rejects(exportLayer(store, 'osm', file(target), {
+        await assert.rejects(exportLayer(store, 'osm', folder.path(target), {
           onProgress ({ tiles }) { if (tiles === images.size) rmSync(folder.dir, { recursive: true, force: true }) }
         }), { code: 'TARGET_UNWRITABLE' })
-        assert.ok(!existsSync(file(target)))
+        assert.ok(!existsSync(folder.path(target)))
       }
     })
 
@@ -213,9 +216,9 @@ for (const [kind, launch] of Object.entries(servers)) {
       const answers = await Promise.all([startCommand(args).ended, startCommand(args).ended])
       assert.deepEqual(answers.map(({ code }) => code).sort(), [0, 1])
       assert.match(answers.find(({ code }) => code === 1)?.err ?? '', /TARGET_(UNWRITABLE|EXISTS)/)
-      await assertAll(file('out.mbtiles'))
+      await assertAll(folder.path('out.mbtiles'))
       const backupStore = await Store.open(backedUrl)
-      const results = await Promise.allSettled([backup(backupStore, file('a.tcb')), backup(backupStore, file('a.tcb'))])
+      const results = await Promise.allSettled([1, 2].map(() => backup(backupStore, folder.path('a.tcb'))))
       assert.deepEqual(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
       const { reason } = /** @type {any} */ (results.find(({ status }) => status === 'rejected'))
       assert.equal(reason.code, 'TARGET_UNWRITABLE')
@@ -234,22 +237,22 @@ for (const [kind, launch] of Object.entries(servers)) {
     for (const [target, time] of [['out', undefined], ['out.mbtiles', T1]]) {
       it(`an export waits for a store that goes away and comes back, and writes every tile: ${target}`, async () => {
         const storeOutage = outage()
-        const { tiles, missing } = await exportLayer(store, 'osm', file(target), {
+        const { tiles, missing } = await exportLayer(store, 'osm', folder.path(target), {
           time, onProgress (progress) { if (progress.tiles === 300) storeOutage.begin() }
         })
         await storeOutage.over
         assert.deepEqual([tiles, missing], [images.size, 0])
-        await assertAll(file(target))
+        await assertAll(folder.path(target))
       })
     }
 
     it('a backup and a restore wait for a store that goes away and comes back', async () => {
       const [backupOutage, restoreOutage] = [outage(), outage()]
-      const { moment } = await backup(await Store.open(backedUrl), file('a.tcb'),
+      const { moment } = await backup(await Store.open(backedUrl), folder.path('a.tcb'),
         { onProgress ({ documents }) { if (documents > 50) backupOutage.begin() } })
       assert.equal(moment, 'store')
       await backupOutage.over
-      const { differences: count } = await restore([file('a.tcb')], `${server.url}/again`,
+      const { differences: count } = await restore([folder.path('a.tcb')], `${server.url}/again`,
         { rights: 'give', onProgress ({ step, done }) { if (step === 'writing' && done > 50) restoreOutage.begin() } })
       assert.ok(restoreOutage.over)
       await restoreOutage.over

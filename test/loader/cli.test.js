@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { spawn, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
 import { TilecouchError } from '../../core/index.js'
 import { meanings, partOf } from '../../loader/cli/options.js'
 import { groups } from '../../loader/cli/program.js'
@@ -213,7 +212,7 @@ describe('the command line', () => {
     it(`loads only the code of the command that runs: ${line}`, async () => {
       await finishCommand(line.split(' '), { env: { NODE_V8_COVERAGE: folder.dir } })
       const [report] = readdirSync(folder.dir)
-      const { result } = JSON.parse(readFileSync(path.join(folder.dir, report), 'utf8'))
+      const { result } = JSON.parse(readFileSync(folder.path(report), 'utf8'))
       const isLoaded = file => result.some(({ url }) => url.endsWith(file))
       const names = commands.map(command => command.name())
       assert.deepEqual(names.filter(name => isLoaded(`/loader/cli/${name}.js`)), expectedNames)
@@ -233,7 +232,7 @@ describe('the command line', () => {
 
 describe('a file that a command reads', () => {
   const folder = useFolder()
-  const file = () => path.join(folder.dir, '.couchapprc')
+  const file = () => folder.path('.couchapprc')
 
   const readers = {
     'the environments of .couchapprc': () => resolveDatabase('default', { cwd: folder.dir, home: folder.dir, env: {} }),

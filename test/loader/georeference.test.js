@@ -1,7 +1,6 @@
 // The report of a load about its tiles: their place, and warnings. Each warning is tested in both directions: that it
 // appears, and that it does not.
 import assert from 'node:assert/strict'
-import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import sharp from 'sharp'
 import { flipY, parseArea } from '../../core/index.js'
@@ -49,7 +48,7 @@ onEachStore('the report of a load about its tiles', backend => {
     }
     folder.write(files)
     folder.write(Object.fromEntries(Object.entries(beside).map(([file, text]) => [`${name}/${file}`, text])))
-    return path.join(folder.dir, name)
+    return folder.path(name)
   }
 
   const loadTiles = (name, { scheme, ...options } = {}) =>
@@ -63,7 +62,7 @@ onEachStore('the report of a load about its tiles', backend => {
       ['Switzerland, near Bern', { min: 0, max: 10 }, ['png'], undefined, undefined])
     assert.ok(where.bounds[0] < 7.3 && where.bounds[2] > 7.5 && where.bounds[1] < 46.9 && where.bounds[3] > 47)
     folder.write({ 'sized/0/0/0.png': await image(256) })
-    assert.equal((await loadTiles(path.join(folder.dir, 'sized'), { layer: 'sized' })).where.tileSize, 256)
+    assert.equal((await loadTiles(folder.path('sized'), { layer: 'sized' })).where.tileSize, 256)
     assert.match(JSON.stringify({ where }), /"place":"Switzerland, near Bern"/)
   })
 
@@ -114,7 +113,7 @@ onEachStore('the report of a load about its tiles', backend => {
           `If so, remove this edition with \`tilecouch remove osm --edition ${T1}\`, and load it with --scheme tms.`)
         const north = pyramid('xyz', BERN, { beside })
         assert.deepEqual(codes(await loadTiles(north, { layer: 'north' })), [])
-        assert.deepEqual(codes(await loadTiles(path.join(folder.dir, 'tms'), { scheme: 'tms', layer: 'south' })), [])
+        assert.deepEqual(codes(await loadTiles(folder.path('tms'), { scheme: 'tms', layer: 'south' })), [])
         const { warnings: [second] } = await loadTiles(north, { scheme: 'tms', layer: 'other' })
         assert.match(second.advice, /load it with --scheme xyz\.$/)
       })
@@ -123,8 +122,8 @@ onEachStore('the report of a load about its tiles', backend => {
     it('warns of MBTiles whose writer did not flip the rows, and of no other MBTiles', async () => {
       const tiles = [...parseArea({ bbox: BERN }).tiles(9)].map(tile => ({ ...tile, bytes: png(tile.y) }))
       const metadata = { bounds: BERN.join(',') }
-      const right = writeMbtiles(path.join(folder.dir, 'right.mbtiles'), tiles, metadata)
-      const wrong = writeMbtiles(path.join(folder.dir, 'wrong.mbtiles'),
+      const right = writeMbtiles(folder.path('right.mbtiles'), tiles, metadata)
+      const wrong = writeMbtiles(folder.path('wrong.mbtiles'),
         tiles.map(tile => ({ ...tile, y: flipY(9, tile.y) })), metadata)
       assert.deepEqual(codes(await loadTiles(right)), [])
       const { warnings: [warning] } = await loadTiles(wrong, { layer: 'wrong' })
@@ -203,7 +202,7 @@ onEachStore('the report of a load about its tiles', backend => {
     assert.deepEqual([second.code, second.details.profile], ['NOT_WEB_MERCATOR', 'EPSG:21781'])
     const folderOf = (name, file, text) => {
       folder.write({ [`${name}/1/0/0.png`]: png(1), [`${name}/${file}`]: text })
-      return path.join(folder.dir, name)
+      return folder.path(name)
     }
     for (const [name, file, text] of [['geodetic', 'tilemapresource.xml', tileMap(BERN, 'geodetic')],
       ['degrees', 'metadata.json', '{"crs":"EPSG:4326"}']]) {
@@ -215,7 +214,7 @@ onEachStore('the report of a load about its tiles', backend => {
   it('warns of several tile sizes when they are accepted', async () => {
     const sizes = { '1/0/0': await image(512), '1/0/1': await image(256), '1/1/0': await image(512), '1/1/1': png(1) }
     folder.write(Object.fromEntries(Object.entries(sizes).map(([tile, bytes]) => [`mixed/${tile}.png`, bytes])))
-    const name = path.join(folder.dir, 'mixed')
+    const name = folder.path('mixed')
     const { warnings: [warning, ...otherWarnings] } = await loadTiles(name, { anySize: true })
     assert.deepEqual([warning.code, otherWarnings], ['MIXED_SIZES', []])
     assert.equal(warning.message,
@@ -228,7 +227,7 @@ onEachStore('the report of a load about its tiles', backend => {
     folder.write(
       { 'large/1/0/0.png': noiseTile(1, 1.2e6), 'large/1/0/1.png': noiseTile(2, 2.4e6), 'large/1/1/0.png': png(1) }
     )
-    const { warnings } = await loadTiles(path.join(folder.dir, 'large'), { anySize: true })
+    const { warnings } = await loadTiles(folder.path('large'), { anySize: true })
     const large = warnings?.find(({ code }) => code === 'LARGE_TILES')
     assert.deepEqual([large?.details.count, large?.details.tile], [2, '1/0/1'])
     assert.match(large?.message, /^2 tiles of more than 1 MB: 1\/0\/1 has 2\.4 MB$/)
@@ -238,14 +237,14 @@ onEachStore('the report of a load about its tiles', backend => {
   it('warns when image types differ from file names or metadata', async () => {
     const jpeg = await image(256, 'jpeg')
     folder.write({ 'named/1/0/0.png': jpeg, 'named/1/0/1.png': await image(256), 'named/1/1/0.jpeg': jpeg })
-    const { warnings: [warning, ...otherWarnings], where } = await loadTiles(path.join(folder.dir, 'named'))
+    const { warnings: [warning, ...otherWarnings], where } = await loadTiles(folder.path('named'))
     assert.deepEqual([warning.code, warning.message, otherWarnings],
       ['OTHER_TYPE', '1 tile is jpg, but called .png, such as 1/0/0', []])
     assert.match(warning.advice, /tilecouch layer osm --tile-format jpg/)
     assert.deepEqual(where.formats, ['jpg', 'png'])
     const tiles = [0, 1].flatMap(x => [0, 1].map(y => ({ z: 1, x, y, bytes: jpeg })))
-    const wrong = writeMbtiles(path.join(folder.dir, 'wrong.mbtiles'), tiles, { format: 'png' })
-    const right = writeMbtiles(path.join(folder.dir, 'right.mbtiles'), tiles, { format: 'jpg' })
+    const wrong = writeMbtiles(folder.path('wrong.mbtiles'), tiles, { format: 'png' })
+    const right = writeMbtiles(folder.path('right.mbtiles'), tiles, { format: 'jpg' })
     assert.equal((await loadTiles(wrong, { layer: 'wrong' })).warnings[0].message,
       'the metadata say that the tiles are png, but most are jpg')
     assert.deepEqual(codes(await loadTiles(right, { layer: 'right' })), [])
@@ -254,11 +253,11 @@ onEachStore('the report of a load about its tiles', backend => {
   it('has no failures for uncompressed vector tiles, which the load stores in gzip', async () => {
     const raw = rawVectorTile(1)
     folder.write({ 'vector/1/0/0.pbf': raw, 'vector/1/0/1.mvt': raw })
-    const { failed, created, where } = await loadTiles(path.join(folder.dir, 'vector'))
+    const { failed, created, where } = await loadTiles(folder.path('vector'))
     assert.deepEqual([failed, created, where.formats], [0, 2, ['pbf']])
     assert.deepEqual(gunzipSync((await store.head('osm', 1, 0, 0)).bytes), raw)
     const tiles = [{ z: 1, x: 0, y: 0, bytes: raw }]
-    const file = writeMbtiles(path.join(folder.dir, 'vector.mbtiles'), tiles, { format: 'pbf' })
+    const file = writeMbtiles(folder.path('vector.mbtiles'), tiles, { format: 'pbf' })
     assert.equal((await loadTiles(file, { layer: 'packed' })).failed, 0)
     assert.equal((await loadTiles(file, { layer: 'packed', time: T2 })).unchanged, 1)
     assert.equal((await store.layer('packed')).format, 'pbf')

@@ -1,36 +1,24 @@
 // MBTiles files as a source: layouts of other programs, damaged files, and values of any type.
 import assert from 'node:assert/strict'
 import { chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
 import Database from 'libsql'
 import { openSource } from '../../loader/load/sources/index.js'
 import { childrenOf, filesOf } from '../support/processes.js'
-import { tilesOf } from '../support/memory-source.js'
+import { tilesOf, withSource } from '../support/memory-source.js'
 import { useFolder } from '../support/folder.js'
-import { contents } from '../support/archives.js'
-import { writeMbtiles } from '../sources/archive-writers.js'
+import { tilesByName } from '../support/archives.js'
+import { tileListOf, writeMbtiles } from '../sources/archive-writers.js'
 
 // some images are equal
 const images = { '0/0/0': 'sea', '1/0/1': 'sea', '2/3/0': 'land', '10/100/5': 'town', '10/2/10': 'sea' }
-const tileListOf = imagesByTile => Object.entries(imagesByTile).map(([name, bytes]) => {
-  const [z, x, y] = name.split('/').map(Number)
-  return { z, x, y, bytes: Buffer.from(bytes) }
-})
 
 describe('an MBTiles file', () => {
   const folder = useFolder()
 
   const make = ({ name = 'city.mbtiles', metadata, tiles = images } = {}) =>
-    writeMbtiles(path.join(folder.dir, name), tileListOf(tiles), metadata)
+    writeMbtiles(folder.path(name), tileListOf(tiles), metadata)
 
-  const using = async (file, use) => {
-    const source = await openSource(file)
-    try {
-      return await use(source)
-    } finally {
-      await source.close()
-    }
-  }
+  const using = async (file, use) => withSource(await openSource(file), use)
 
   const views = {
     'planetiler, compact': `CREATE TABLE tiles_shallow
@@ -61,7 +49,7 @@ describe('an MBTiles file', () => {
       const db = new Database(file)
       db.exec(`ALTER TABLE tiles RENAME TO own; ${view}`)
       db.close()
-      return using(file, async source => assert.deepEqual(await contents(source), images))
+      return using(file, async source => assert.deepEqual(await tilesByName(source), images))
     })
   }
 
@@ -112,7 +100,7 @@ describe('an MBTiles file', () => {
   })
 
   it('is refused when it is not SQLite, is cut off, or has no tiles', async () => {
-    const db = new Database(path.join(folder.dir, 'other.mbtiles'))
+    const db = new Database(folder.path('other.mbtiles'))
     db.exec('CREATE TABLE points (x, y)')
     db.close()
     folder.write(
@@ -120,7 +108,7 @@ describe('an MBTiles file', () => {
         .subarray(0, 3000) }
     )
     for (const name of ['other', 'page', 'empty', 'half']) {
-      const file = path.join(folder.dir, `${name}.mbtiles`)
+      const file = folder.path(`${name}.mbtiles`)
       const refusal = { code: 'SOURCE_UNREADABLE', message: new RegExp(`${name}\\.mbtiles`) }
       await assert.rejects(name === 'half' ? using(file, tilesOf) : openSource(file), refusal)
       assert.deepEqual(childrenOf(process.pid, 'sqlite') ?? [], [], 'no process is left that reads it')
@@ -130,7 +118,7 @@ describe('an MBTiles file', () => {
   it('is read without a crash when its rows hold values of any type', async () => {
     // SQLite can hold texts that are not UTF-8; reading them as texts would abort the binding
     const junk = "CAST(x'ff80' AS TEXT)"
-    const file = path.join(folder.dir, 'junk.mbtiles')
+    const file = folder.path('junk.mbtiles')
     const db = new Database(file)
     db.exec(`CREATE TABLE tiles (zoom_level, tile_column, tile_row, tile_data);
       CREATE TABLE metadata (name, value);

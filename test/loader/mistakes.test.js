@@ -77,7 +77,7 @@ describe('a mistake on the command line', function () {
 
   describe('about which store is meant', () => {
     it('creates no data folder when a command needs a store that exists', async () => {
-      const data = path.join(folder.dir, 'data')
+      const data = folder.path('data')
       for (const argv of [
         ['info'], ['info', 'osm'], ['get', 'osm', '1/0/0', '-o', 'x.png'],
         ['check'], ['doctor'], ['access'], ['layer', 'osm'], ['push', '--dry-run'],
@@ -98,7 +98,7 @@ describe('a mistake on the command line', function () {
     })
 
     it('shows in the line that names the store, which only --db and --json omit', async () => {
-      const data = path.join(folder.dir, 'data')
+      const data = folder.path('data')
       const created = await runCommand(['load', tiles('tiles'), '--layer', 'osm', '--time', '2024', '--data', data],
         { openEmbedded: dir => openEmbedded(dir, { port: 0 }) })
       assert.equal(created.code, 0, created.err)
@@ -255,14 +255,14 @@ describe('a mistake on the command line', function () {
 
     it('is answered with the programs that draw vector tiles, which the viewer does not draw', async () => {
       folder.write({ 'roads/0/0/0.pbf': vectorTile() })
-      const { code, err } = await load(path.join(folder.dir, 'roads'), '--layer', 'osm', '--time', '2024')
+      const { code, err } = await load(folder.path('roads'), '--layer', 'osm', '--time', '2024')
       assert.equal(code, 0)
       assert.match(err, /MapLibre, OpenLayers and QGIS draw vector tiles; the viewer shows when they changed\./)
     })
 
     it('creates no store for a folder without tiles', async () => {
       folder.write({ 'empty/readme.txt': 'x' })
-      assert.match((await load(path.join(folder.dir, 'empty'), '--layer', 'osm')).err, /\[SOURCE_EMPTY\]/)
+      assert.match((await load(folder.path('empty'), '--layer', 'osm')).err, /\[SOURCE_EMPTY\]/)
       assert.equal((await request(url)).status, 404)
     })
   })
@@ -309,7 +309,7 @@ describe('a mistake on the command line', function () {
       assert.equal((await request(url)).status, 404)
       const embedded = await run('load', source, '--layer', 'osm', '--dry-run')
       assert.match(embedded.out, /^Would load 16 tiles as osm@.*, a new layer\n {2}This is the time of the load/)
-      assert.ok(!existsSync(path.join(folder.dir, 'data')))
+      assert.ok(!existsSync(folder.path('data')))
     })
 
     it('of a complete load, which says how much of the layer would become gone', async () => {
@@ -328,7 +328,7 @@ describe('a mistake on the command line', function () {
     it('of a dated set, which lists its editions and creates no store', async () => {
       tiles('set/town-2022')
       tiles('set/town-2023')
-      const { code, out } = await load(path.join(folder.dir, 'set'), '--layer', 'town', '--dated', '--dry-run')
+      const { code, out } = await load(folder.path('set'), '--layer', 'town', '--dated', '--dry-run')
       assert.equal(code, 0)
       assert.match(out, pattern(
         /^Would load 2 editions of town:\n/,

@@ -1,6 +1,5 @@
 // Loads that compare tiles by pixels or features: a tile that is only encoded anew makes no version.
 import assert from 'node:assert/strict'
-import path from 'node:path'
 import fc from 'fast-check'
 import sharp from 'sharp'
 import { Store, check, load, removeEdition } from '../../loader/index.js'
@@ -220,7 +219,7 @@ onEachStore('tiles that differ only in their encoding', backend => {
     const db = new URL(store.couch.access.path, await backend.url()).href
     const write = async (name, encoder) => {
       for (const x of [0, 1]) folder.write({ [`${name}/4/${x}/3.png`]: await encoders[encoder](x) })
-      return path.join(folder.dir, name)
+      return folder.path(name)
     }
     const tilecouch = (...argv) => runCommand([...argv, '--db', db])
     assert.equal((await tilecouch('load', await write('first', 'first'), '-l', layer, '-t', '2021', '--same', 'pixels'))
@@ -229,7 +228,7 @@ onEachStore('tiles that differ only in their encoding', backend => {
       /\n {2}2 unchanged, 2 of them encoded anew\n/)
     assert.match((await tilecouch('layer', layer, '--title', 'Town')).out, /\nloads compare tiles by pixels\n/)
     assert.doesNotMatch((await tilecouch('layer', layer, '--same', 'bytes')).out, /compare/)
-    for (const command of [['layer', layer], ['load', path.join(folder.dir, 'first'), '-l', layer]]) {
+    for (const command of [['layer', layer], ['load', folder.path('first'), '-l', layer]]) {
       assert.match((await tilecouch(...command, '--same', 'colours')).err,
         /bad value "colours" for --same.*\[BAD_OPTION\]/)
     }

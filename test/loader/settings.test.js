@@ -1,6 +1,5 @@
 // The commands `tilecouch settings`, which sets the look of the viewer, and `tilecouch layer`.
 import assert from 'node:assert/strict'
-import path from 'node:path'
 import { STORE_ID, tileJson } from '../../core/index.js'
 import { publish, isPublished } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
@@ -20,7 +19,6 @@ onEachStore('tilecouch settings', backend => {
   const fixture = useStore(backend, { published: 'functions', fill: store => store.defineLayer('land') })
   const run = (...argv) => runCommand(['settings', ...argv, '--db', fixture.url])
   const readStored = () => json(`${fixture.url}/${STORE_ID}`)
-  const pathOf = name => path.join(folder.dir, name)
   const allOptions = ['--title', 'Maps of Bern', '--description', 'The town since 1850.',
     '--colour-light', LIGHT, '--colour-dark', DARK, '--opens', 'land', '--base-map', 'land', '--gazetteer', '/search']
 
@@ -59,7 +57,7 @@ onEachStore('tilecouch settings', backend => {
   it('attaches a logo, keeps it when another setting changes, and removes it', async () => {
     folder.write({ 'logo.png': png(1) })
     await fixture.store.couch.update(STORE_ID, doc => ({ ...doc, logo: 'old.png' }))
-    assert.match((await run('--logo', pathOf('logo.png'))).out, /^logo: {8}image\/png, \d+ B\n$/)
+    assert.match((await run('--logo', folder.path('logo.png'))).out, /^logo: {8}image\/png, \d+ B\n$/)
     const show = () => request(`${fixture.url}/${STORE_ID}/logo`)
     const logo = await show()
     assert.deepEqual([logo.headers.get('content-type'), Buffer.from(await logo.arrayBuffer())], ['image/png', png(1)])
@@ -75,7 +73,7 @@ onEachStore('tilecouch settings', backend => {
     folder.write({
       'base.json': JSON.stringify({ url: '/osm/{z}/{x}/{y}.png', name: 'Streets', attribution: '© Map', maxzoom: 19 })
     })
-    assert.deepEqual(await run('--base-map', pathOf('base.json')),
+    assert.deepEqual(await run('--base-map', folder.path('base.json')),
       { code: 0, out: 'base map:    /osm/{z}/{x}/{y}.png, Streets, © Map\n', err: '' })
     assert.equal((await readStored()).base.maxzoom, 19)
     const { out, err } = await run('--base-map', 'https://tiles.example.org/{z}/{x}/{y}.png',
@@ -106,14 +104,14 @@ onEachStore('tilecouch settings', backend => {
       [['--base-map', 'nowhere'], /no layer "nowhere" \[LAYER_NOT_FOUND\]/],
       [['--base-map', 'https://tiles.example.org/{z}/{x}.png'],
         /bad base .*it takes a layer, or an address with \{z\}, \{x\} and \{y\}.*\[BAD_SETTING\]/],
-      [['--base-map', pathOf('other.json')], /bad base .*\[BAD_SETTING\]/],
-      [['--base-map', pathOf('bad.json')], /it is not JSON \[CONFIG_INVALID\]/],
+      [['--base-map', folder.path('other.json')], /bad base .*\[BAD_SETTING\]/],
+      [['--base-map', folder.path('bad.json')], /it is not JSON \[CONFIG_INVALID\]/],
       [['--gazetteer', 'javascript:alert(1)'],
         /bad gazetteer .*an address, or a path on the same server \[BAD_SETTING\]/],
-      [['--logo', pathOf('logo.svg')], /bad logo "<svg\/>" .*it takes a PNG, JPEG, WebP or AVIF \[BAD_SETTING\]/],
-      [['--logo', pathOf('large.png')], /more than 262144 \[SOURCE_UNREADABLE\]/],
-      [['--logo', pathOf('cut.png')], /\[TRUNCATED_IMAGE\]/],
-      [['--logo', pathOf('nowhere.png')], /\[SOURCE_NOT_FOUND\]/]
+      [['--logo', folder.path('logo.svg')], /bad logo "<svg\/>" .*it takes a PNG, JPEG, WebP or AVIF \[BAD_SETTING\]/],
+      [['--logo', folder.path('large.png')], /more than 262144 \[SOURCE_UNREADABLE\]/],
+      [['--logo', folder.path('cut.png')], /\[TRUNCATED_IMAGE\]/],
+      [['--logo', folder.path('nowhere.png')], /\[SOURCE_NOT_FOUND\]/]
     ]
     for (const [argv, message] of refusals) {
       for (const flags of [[], ['--dry-run']]) {
@@ -128,7 +126,7 @@ onEachStore('tilecouch settings', backend => {
   it('writes nothing with --dry-run', async () => {
     const docBefore = await readStored()
     folder.write({ 'logo.png': png(1) })
-    const { out } = await run('--title', 'Map', '--logo', pathOf('logo.png'), '--dry-run')
+    const { out } = await run('--title', 'Map', '--logo', folder.path('logo.png'), '--dry-run')
     assert.equal(out,
       `It would be:\n  title:       Map\n  logo:        image/png, ${png(1).length} B\nNothing was changed.\n`)
     assert.deepEqual(await readStored(), docBefore)

@@ -1,7 +1,6 @@
 // The command `tilecouch mirror`, as a user types it.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import path from 'node:path'
 import { PUBLIC_SECURITY } from '../../loader/index.js'
 import { until } from '../../bench/wait.js'
 import { json, onEachStore, post, put, request } from '../support/backends.js'
@@ -76,7 +75,7 @@ onEachStore('tilecouch mirror', backend => {
         /Nothing was changed\.\n$/
       ))
     assert.deepEqual([await isThere(target), await notesOf(url)], [false, notes])
-    const data = path.join(folder.dir, 'data')
+    const data = folder.path('data')
     assert.match((await run(url, 'embedded', '--data', data, '--dry-run')).out, /Would copy 24 revisions/)
     assert.ok(!existsSync(data))
   })
@@ -102,7 +101,7 @@ onEachStore('tilecouch mirror', backend => {
       [['BAD_OPTION'], url, target, '--live', '--dry-run'], [['BAD_OPTION'], url],
       [['BAD_OPTION']], [['SAME_DATABASE'], 'embedded', 'embedded'], [['SAME_DATABASE'], url, url],
       [['SOURCE_NOT_FOUND'], `${url}_no`, target],
-      [['SOURCE_NOT_FOUND'], 'embedded', target, '--data', path.join(folder.dir, 'no')],
+      [['SOURCE_NOT_FOUND'], 'embedded', target, '--data', folder.path('no')],
       [['BAD_DATABASE'], 'Not A Name', target]
     ]
     for (const [[expected], ...argv] of wrongCalls) {

@@ -11,7 +11,7 @@ import { startCommand } from '../support/command.js'
 import { startEmbeddedProcess } from '../support/embedded-process.js'
 import { differences } from './compare.js'
 import { startLink } from './link.js'
-import { fill } from '../support/bad-lines.js'
+import { createLargeOrigin } from '../support/bad-lines.js'
 
 const KILLS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 2)
 const TILES = +(process.env.TILECOUCH_KILL_TILES ?? 3000)
@@ -34,7 +34,7 @@ for (const [kind, start] of Object.entries(kinds)) {
       servers.source = await start()
       servers.target = await start()
       from = `${servers.source.url}/from`
-      await fill(from, { count: Math.round(TILES / 1.25), size: SIZE })
+      await createLargeOrigin(from, { count: Math.round(TILES / 1.25), size: SIZE })
       link = await startLink(from)
     })
     after(async () => {

@@ -6,7 +6,7 @@ import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { json, onEachStore, request } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
 import { PouchDB } from '../support/client/pouches.js'
-import { T1, T2, fill, limits, replication, whileFollowing } from '../support/bad-lines.js'
+import { T1, T2, createLargeOrigin, limits, replication, whileFollowing } from '../support/bad-lines.js'
 import { differences, theirs } from './compare.js'
 import { startLink } from './link.js'
 import { documentsOf } from './part.js'
@@ -18,7 +18,7 @@ onEachStore('a mirror that is run again', backend => {
   it('goes on where it was stopped, and writes nothing twice', async () => {
     const [from, to] = [await backend.database(), await backend.database()]
     const runMirror = async (...options) => replication(from, to, ...options).run()
-    await fill(from, { count: 300, size: 500 })
+    await createLargeOrigin(from, { count: 300, size: 500 })
     await request(to, { method: 'PUT' })
     const totalDocs = (await runMirror({ dryRun: true })).missing
     let docs = 0

@@ -8,7 +8,9 @@ import { random } from '../../bench/tiles.js'
 import { json, onEachStore, request } from '../support/backends.js'
 import { differences } from './compare.js'
 import { startLink } from './link.js'
-import { T2, edition, fill, follow, hasty, limits, replication, whileFollowing, write } from '../support/bad-lines.js'
+import {
+  T2, createLargeOrigin, edition, follow, hasty, limits, replication, whileFollowing, write
+} from '../support/bad-lines.js'
 
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const COUNT = 300
@@ -22,7 +24,7 @@ onEachStore(`a mirror over a bad line (seed ${SEED})`, backend => {
   let from, to, store, sourceLink, targetLink
   before(async () => {
     from = await backend.database()
-    store = await fill(from, { count: COUNT })
+    store = await createLargeOrigin(from, { count: COUNT })
   })
   beforeEach(async () => {
     to = await backend.database()

@@ -7,7 +7,7 @@ import { until } from '../../bench/wait.js'
 import { request } from '../support/backends.js'
 import { skip } from '../support/tools.js'
 import { differences } from './compare.js'
-import { edition, fill, follow, hasty, replication, T2, write } from '../support/bad-lines.js'
+import { T2, createLargeOrigin, edition, follow, hasty, replication, write } from '../support/bad-lines.js'
 
 const sh =
   (...command) => execFileSync(command[0], command.slice(1), { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
@@ -129,7 +129,7 @@ describe('mirrors between network namespaces', function () {
     }
     from = `${sides.source.server.url}/tiles`
     to = `${sides.target.server.url}/tiles`
-    store = await fill(from, { count: COUNT })
+    store = await createLargeOrigin(from, { count: COUNT })
   })
   beforeEach(() => request(to, { method: 'PUT' }))
   afterEach(() => request(to, { method: 'DELETE' }))

@@ -3,12 +3,11 @@ import assert from 'node:assert/strict'
 import { Store } from '../../loader/index.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { onEachStore } from '../support/backends.js'
-import { png, square } from '../support/tiles.js'
+import { png, square, yearStart } from '../support/tiles.js'
 import { belonging, shownAt, tilesOf } from './naive.js'
 import { caughtUp, documentsOf, replicationOf } from './part.js'
 
 const SINCE = '2021-06-01T00:00:00Z'
-const yearStart = year => `${year}-01-01T00:00:00Z`
 const TILE = { layer: 'osm', z: 5, x: 3, y: 3 }
 const HEAD = 'osm:5:3:3'
 const version = year => ({ ...TILE, time: yearStart(year), bytes: png(year) })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { until } from '../../bench/wait.js'
 import { TilecouchError } from '../../client/offline/index.js'
-import { gate } from '../support/client/front.js'
+import { holdRequests } from '../client/requests.js'
 import { onEachStore, request } from '../support/backends.js'
 import { SIDE, box, isCarried, outcome, useShelf } from '../support/offline/shelf.js'
 
@@ -16,15 +16,6 @@ onEachStore('areas of a device', backend => {
   let offline
   beforeEach(async () => { offline = await shelf.open() })
 
-  /** Holds back bulk requests for tiles until it is opened. */
-  const hold = () => {
-    const barrier = gate()
-    const removeRule = shelf.front.rule(entry => { if (isCarried(entry)) return barrier.opened })
-    return {
-      open: () => { removeRule(); barrier.open() },
-      reached: () => until(() => shelf.front.requests().some(isCarried))
-    }
-  }
   const limits = { batch: 5, smallBytes: 1, batchMost: 5 }
 
   it('have a name, survive a restart, and have the zooms of their layer by default', async () => {
@@ -79,7 +70,7 @@ onEachStore('areas of a device', backend => {
 
   it('continue a download when one of two callers aborts, and stop when both have', async () => {
     const area = await offline.areas.add(HALF)
-    const requestHold = hold()
+    const requestHold = holdRequests(shelf.front, isCarried)
     const [firstController, secondController] = [new AbortController(), new AbortController()]
     const first = outcome(area.download({ signal: firstController.signal }))
     const second = outcome(area.refresh({ signal: secondController.signal }))
@@ -116,10 +107,9 @@ onEachStore('areas of a device', backend => {
 
   it('can be paused while their tiles are counted', async () => {
     const area = await offline.areas.add(HALF)
-    const counting = gate()
-    shelf.front.rule(({ kind }) => kind === 'index' ? counting.opened : undefined)
+    const counting = holdRequests(shelf.front, ({ kind }) => kind === 'index')
     const running = outcome(area.download())
-    await until(() => shelf.front.requests('index').length)
+    await counting.reached()
     await area.pause()
     assert.deepEqual([await running, area.state], ['ABORTED', 'paused'])
     counting.open()
@@ -128,7 +118,7 @@ onEachStore('areas of a device', backend => {
 
   it('can be removed during a download, which ends with ABORTED for all callers', async () => {
     const area = await offline.areas.add(HALF)
-    const requestHold = hold()
+    const requestHold = holdRequests(shelf.front, isCarried)
     const calls = [area.download(), area.refresh()].map(outcome)
     await requestHold.reached()
     const folder = shelf.path(`field-${area.id}`)
@@ -149,17 +139,14 @@ onEachStore('areas of a device', backend => {
 
   it('end every call with ABORTED when the store is closed', async () => {
     const area = await offline.areas.add(HALF)
-    const requestHold = hold()
-    const counting = gate()
-    shelf.front.rule(({ kind }) => kind === 'layer' && offline.areas.list().length && area.state === 'downloading'
-      ? counting.opened : undefined)
+    const requestHold = holdRequests(shelf.front, isCarried)
+    const layerHold = holdRequests(shelf.front, ({ kind }) => kind === 'layer' && area.state === 'downloading')
     const calls = [area.download(), area.refresh()].map(outcome)
-    await until(() => area.state === 'downloading')
-    await until(() => shelf.front.requests('layer').length > 1)
+    await layerHold.reached()
     calls.push(outcome(offline.areas.add({ ...OTHER })), outcome(offline.areas.estimate(OTHER)))
     await offline.close()
     assert.deepEqual(await Promise.all(calls), Array(4).fill('ABORTED'))
-    counting.open()
+    layerHold.open()
     requestHold.open()
     assert.equal(await outcome(area.download()), 'ABORTED')
     assert.equal(await outcome(offline.areas.add(OTHER)), 'ABORTED')

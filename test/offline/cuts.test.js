@@ -1,41 +1,25 @@
+/* global window -- of the page, in functions that run there */
 // Tests downloads that are aborted, get damaged or failed answers, or run in two tabs at once.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { gate } from '../support/client/front.js'
+import { holdRequests } from '../client/requests.js'
 import { field, isBulk, onField, take } from '../support/offline/suite.js'
+import { PLAIN, SMALL, completed, resultOf } from './areas.js'
 
-const PLAIN = { name: 'Plain', layer: 'plain', bbox: [-180, -85, 180, 85], zooms: '0-5' }
-const SMALL = { name: 'Small', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-4', history: true }
 const BROKEN = new Set(['plain:5:3:4', 'plain:5:20:20', 'plain:4:7:7'])
-
-// adds answers that never end, each of which takes half a minute
-const isLong = Boolean(process.env.TILECOUCH_OFFLINE_ROUNDS)
+const SILENCE = 2000 // milliseconds without a byte until an answer counts as lost; half a minute by default
 const MARGIN = 40 // bytes on each side of a changed byte
 
 /** Small batches, so that a download has many. `batchTime` keeps their size constant on a slow machine. */
 const limits = { batch: 50, smallBytes: 0, batchMost: 50, batchBytes: 64 * 1024, batchTime: 60000 }
 
 onField('a download', ['plain', 'small'], stage => {
-  /** Lets the first `limit` batches pass, and holds the others until it is opened. */
-  function hold (limit) {
-    const { opened, open } = gate()
-    let passed = 0
-    let waiting = 0
-    stage.front.rule(async entry => {
-      if (!isBulk(entry) || ++passed <= limit) return
-      waiting++
-      await opened
-    })
-    return { open, isHolding: () => waiting > 0 }
-  }
-
   it('stops at once when it is aborted, keeps its tiles, and later fetches only the rest', async () => {
-    const device = await stage.device()
-    const page = await device.open({ limits })
+    const page = await (await stage.device()).open({ limits })
     await field(page, 'add', PLAIN)
-    const batchHold = hold(15)
+    const batchHold = holdRequests(stage.front, isBulk, 15)
     await field(page, 'begin', 'Plain', 'download')
-    await until(batchHold.isHolding, { timeout: 30000 })
+    await batchHold.reached()
     await until(async () => (await field(page, 'status', 'Plain')).versions >= 500,
       { timeout: 30000, what: 'what has come to be written' })
     await field(page, 'abort', 'Plain')
@@ -47,8 +31,7 @@ onField('a download', ['plain', 'small'], stage => {
     assert.ok(versions >= 500 && versions < 1365, `${versions} are kept`)
     assert.equal(stage.front.requests().length, requestCount, 'nothing more is asked for')
     stage.front.forget()
-    const { result, ...error } = await field(page, 'call', 'Plain', 'download')
-    assert.ok(result, error.message)
+    await resultOf(field(page, 'call', 'Plain', 'download'))
     assert.ok(stage.asked().length <= 1365 - versions, `${stage.asked().length} asked for, ${versions} were there`)
     await stage.isWhole(page, PLAIN)
   })
@@ -57,9 +40,9 @@ onField('a download', ['plain', 'small'], stage => {
     const device = await stage.device({ at: 'store' })
     const page = await device.open({ limits })
     await field(page, 'add', PLAIN)
-    const batchHold = hold(6)
+    const batchHold = holdRequests(stage.front, isBulk, 6)
     await field(page, 'begin', 'Plain', 'download')
-    await until(batchHold.isHolding, { timeout: 30000 })
+    await batchHold.reached()
     await field(page, 'call', 'Plain', 'pause')
     assert.equal((await field(page, 'ended', 'Plain')).code, 'ABORTED')
     batchHold.open()
@@ -82,28 +65,27 @@ onField('a download', ['plain', 'small'], stage => {
       const removeRule = stage.front.rule(entry => {
         if (isBulk(entry) && entry.body.docs.some(({ id }) => BROKEN.has(id))) return answer
       })
-      const { result, ...error } = await field(page, 'call', 'Plain', 'download')
-      assert.ok(result, error.message)
+      const result = await resultOf(field(page, 'call', 'Plain', 'download'))
       assert.deepEqual([result.state, result.failed, result.versions], ['incomplete', BROKEN.size, 1365 - BROKEN.size])
       const reopened = await field(await device.open(), 'status', 'Plain')
       assert.deepEqual([reopened.state, reopened.failed], ['incomplete', BROKEN.size],
         'in a page that is opened later as well')
       removeRule()
       stage.front.forget()
-      assert.equal((await field(page, 'call', 'Plain', 'download')).result?.state, 'complete')
+      await completed(field(page, 'call', 'Plain', 'download'))
       assert.deepEqual(stage.asked().sort(), [...BROKEN].sort(), 'only those')
       await stage.isWhole(page, PLAIN)
     })
   }
 
-  it('is complete and correct although answers are cut, changed or failed', async function () {
-    if (isLong) this.timeout(600000)
+  it('is complete and correct although answers are cut, changed, failed or never end', async () => {
     const device = await stage.device()
     device.allow(/status of 50/)
     const page = await device.open({ limits })
+    await page.evaluate(silence => { /** @type {any} */ (window).offline.couch.options.silence = silence }, SILENCE)
     await field(page, 'add', SMALL)
-    const bad = [{ cut: 3000 }, ...(isLong ? [{ hang: 3000 }] : []), { change: piece => flip(piece) },
-      { status: 500, body: '{"error":"timeout"}' }, { cut: 0 }, { status: 502, body: '<html>' }]
+    const bad = [{ cut: 3000 }, { hang: 3000 }, { change: flip }, { status: 500, body: '{"error":"timeout"}' },
+      { cut: 0 }, { status: 502, body: '<html>' }]
     let turn = 0
     const spoiltAnswers = []
     stage.front.rule(entry => {
@@ -115,7 +97,7 @@ onField('a download', ['plain', 'small'], stage => {
       const { result, code, message } = await field(page, 'call', 'Small', 'download')
       assert.ok(result || ['UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR'].includes(code), message)
       return result?.state === 'complete'
-    }, { timeout: isLong ? 600000 : 60000 })
+    }, { timeout: 60000 })
     assert.ok(spoiltAnswers.length > 4, `${spoiltAnswers.length} answers were spoilt`)
     await stage.isWhole(page, SMALL)
   })
@@ -126,9 +108,9 @@ onField('a download', ['plain', 'small'], stage => {
     const second = await device.open({ limits })
     await field(first, 'add', PLAIN)
     await until(async () => (await field(second, 'list')).length === 1)
-    const batchHold = hold(6)
+    const batchHold = holdRequests(stage.front, isBulk, 6)
     await Promise.all([first, second].map(page => field(page, 'begin', 'Plain', 'download')))
-    await until(batchHold.isHolding, { timeout: 30000 })
+    await batchHold.reached()
     const states = await Promise.all([first, second].map(async page => (await field(page, 'status', 'Plain')).state))
     assert.deepEqual(states.sort(), ['downloading', 'waiting'])
     const [workingPage, waitingPage] = (await field(first, 'status', 'Plain')).state === 'downloading'
@@ -137,8 +119,7 @@ onField('a download', ['plain', 'small'], stage => {
     await until(async () => (await field(waitingPage, 'status', 'Plain')).versions > 0)
     await workingPage.close()
     batchHold.open()
-    const { result, ...error } = await field(waitingPage, 'ended', 'Plain')
-    assert.equal(result?.state, 'complete', error.message)
+    await completed(field(waitingPage, 'ended', 'Plain'))
     assert.ok(stage.asked().length <= 1365 + 600,
       `${stage.asked().length} asked for: once each, but what was on its way, and what each tab weighed`)
     await stage.isWhole(waitingPage, PLAIN)

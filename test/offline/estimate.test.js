@@ -7,18 +7,16 @@ import { Transfer } from '../../client/offline/transfer.js'
 import { parseArea } from '../../core/index.js'
 import { Selection } from '../../core/mirror/index.js'
 import { Store } from '../../loader/index.js'
+import { receivedBytes } from '../client/requests.js'
 import { publishFunctions } from '../support/published.js'
 import { startFront } from '../support/client/front.js'
 import { usePouches } from '../support/client/pouches.js'
-import { as, json, onEachStore, request } from '../support/backends.js'
+import { json, onEachStore, request } from '../support/backends.js'
 import { square } from '../support/tiles.js'
 
 const T = year => `${year}-01-01T00:00:00Z`
 const SIDE = 16
 const POLYGON = { type: 'Polygon', coordinates: [[[-180, 85], [-120, 60], [-140, 30], [-180, 40], [-180, 85]]] }
-
-/** Sums the bytes of the bodies that were received. */
-const sumReceived = entries => entries.reduce((sum, { bytes }) => sum + bytes.down, 0)
 
 /** Fills zooms 4 to 6 with three editions, with gone tiles and with heads that have many revisions. */
 async function fill (url) {
@@ -51,10 +49,7 @@ onEachStore('the estimate of an area', backend => {
   after(() => front.close())
   beforeEach(() => front.reset())
 
-  const couch = () => {
-    const { username, password } = new URL(url)
-    return new HttpCouch(as(front.url, username, password))
-  }
+  const couch = () => new HttpCouch(front.accountUrl)
 
   for (const [title, options, maxRequests] of /** @type {[string, any, number][]} */ ([
     ['a layer without its past', { current: true }, 12],
@@ -72,7 +67,7 @@ onEachStore('the estimate of an area', backend => {
       const requestCount = front.requests().length
       assert.equal(requestCount, estimated.requests, 'requests are counted')
       assert.ok(requestCount <= maxRequests, `${requestCount} requests`)
-      const estimateBytes = sumReceived(front.requests())
+      const estimateBytes = receivedBytes(front.requests())
       front.forget()
       const progress = []
       const area = { layer: 'osm', selection }
@@ -80,9 +75,9 @@ onEachStore('the estimate of an area', backend => {
       const { counts } = await transfer.run()
       assert.deepEqual({ tiles: estimated.tiles, versions: estimated.versions, bytes: estimated.bytes }, counts)
       const { received } = transfer.progress()
-      const bodies = sumReceived(front.requests().filter(({ path }) => /^_bulk_get|queries$/.test(path)))
+      const bodies = receivedBytes(front.requests().filter(({ path }) => /^_bulk_get|queries$/.test(path)))
       assert.ok(Math.abs(received - bodies) / bodies < 0.001, `${received} bytes were counted of ${bodies}`)
-      const downloadBytes = sumReceived(front.requests())
+      const downloadBytes = receivedBytes(front.requests())
       assert.ok(Math.abs(estimated.transfer - downloadBytes) / downloadBytes < 0.25,
         `${estimated.transfer} bytes were said, about ${downloadBytes} came`)
       assert.ok(estimateBytes < bodies, 'it is less than what it speaks of')

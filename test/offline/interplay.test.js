@@ -1,13 +1,14 @@
 /* global window -- of the page, in functions that run there */
 // Tests areas of every shape and tiles of every kind, also when the store changes or the clock of a device is wrong.
 import assert from 'node:assert/strict'
-import { json } from '../support/backends.js'
+import { json, post } from '../support/backends.js'
 import { draw } from '../support/client/maps.js'
 import { field, isTransfer, onField, take } from '../support/offline/suite.js'
 import { tour } from '../support/offline/tour.js'
 import { T, tilesOf } from '../support/offline/world.js'
+import { WORLD_BOX, assertEstimated, completed, resultOf } from './areas.js'
 
-const WORLD = [-180, -85, 180, 85]
+const SLACK = 2000 // bytes of two documents, which are nearly all of an area of few and small images
 const ring = (west, south, east, north) => [[west, south], [east, south], [east, north], [west, north], [west, south]]
 
 const areas = {
@@ -24,29 +25,19 @@ const areas = {
 }
 
 onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage => {
-  /**
-   * Allows a quarter and the size of two documents. These images are so small that the constant part of each document
-   * is nearly all. The embedded store sends images as base64.
-   */
-  const assertNear = (value, expected, label) => assert.ok(Math.abs(value - expected) <= expected / 4 + 2000,
-    `${label}: ${value}, foretold ${expected}`)
-
   for (const [title, shape] of Object.entries(areas)) {
     it(`may be ${title}, and its estimate equals its download`, async () => {
-      const device = await stage.device()
-      const page = await device.open()
+      const page = await (await stage.device()).open()
       const spec = { name: 'Part', layer: 'small', zooms: '0-4', history: true, ...shape }
       const added = await field(page, 'add', spec)
       assert.ok(added.id, added.message)
-      const { result: estimate, ...error } = await field(page, 'call', 'Part', 'estimate')
-      assert.ok(estimate, error.message)
+      const estimate = await resultOf(field(page, 'call', 'Part', 'estimate'))
       stage.front.forget()
-      const { result } = await field(page, 'call', 'Part', 'download')
-      assert.equal(result?.state, 'complete')
+      await completed(field(page, 'call', 'Part', 'download'))
       const status = await stage.isWhole(page, spec)
       assert.deepEqual([estimate.tiles, estimate.versions, estimate.bytes],
         [status.tiles, status.versions, status.bytes])
-      assertNear(stage.received(isTransfer).bytes, estimate.transfer, 'bytes of bodies')
+      assertEstimated(stage.received(isTransfer), estimate, SLACK)
     })
   }
 
@@ -55,17 +46,15 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
       it(`holds ${layer} ` +
         (`${history === false ? 'without their past' : history === true ? 'with all of their past' : 'since a time'}` +
           `, byte for byte, as estimated`), async () => {
-        const device = await stage.device()
-        const page = await device.open()
-        const spec = { name: 'All', layer, bbox: WORLD, zooms: 3, history }
+        const page = await (await stage.device()).open()
+        const spec = { name: 'All', layer, bbox: WORLD_BOX, zooms: 3, history }
         await field(page, 'add', spec)
-        const { result: estimate, ...error } = await field(page, 'call', 'All', 'estimate')
-        assert.ok(estimate, error.message)
+        const estimate = await resultOf(field(page, 'call', 'All', 'estimate'))
         stage.front.forget()
-        const { result: status } = await field(page, 'call', 'All', 'download')
+        const status = await resultOf(field(page, 'call', 'All', 'download'))
         assert.deepEqual([status.tiles, status.versions, status.bytes],
           [estimate.tiles, estimate.versions, estimate.bytes])
-        assertNear(stage.received(isTransfer).bytes, estimate.transfer, 'bytes of bodies')
+        assertEstimated(stage.received(isTransfer), estimate, SLACK)
         if (typeof history === 'boolean') await stage.isWhole(page, spec)
         // CouchDB ends a parameter at a bare semicolon
         const range = { startkey: `"${layer}:"`, endkey: `"${layer};"` }
@@ -85,16 +74,15 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
   }
 
   it('shows photos, large tiles and tiles that are gone as the store does', async () => {
-    const device = await stage.device()
-    const page = await device.open()
+    const page = await (await stage.device()).open()
     for (const layer of ['large', 'gone']) {
-      await take(page, { name: layer, layer, bbox: WORLD, zooms: 3, history: true })
+      await take(page, { name: layer, layer, bbox: WORLD_BOX, zooms: 3, history: true })
       const route =
         { places: /** @type {any} */ ([[0, 0, 3], [60, -120, 3], [-70, 170, 3]]), times: [T(1), T(2), T(3)] }
       const reference = await tour(page, layer, route)
       assert.deepEqual(await tour(page, layer, route, { offline: true, read: 'only' }), reference)
     }
-    await take(page, { name: 'photos', layer: 'photos', bbox: WORLD, zooms: 3 })
+    await take(page, { name: 'photos', layer: 'photos', bbox: WORLD_BOX, zooms: 3 })
     await draw(page, 'photos', { kind: 'couch', offline: true, read: 'only', map: { fadeAnimation: false } })
     await page.waitForFunction(() => {
       const images = [...window.document.querySelectorAll('#map .leaflet-tile img')]
@@ -103,28 +91,20 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
   })
 
   it('has the winner of a conflict, the loser when the winner is deleted, and then a new head', async () => {
-    const put = docs => json(`${stage.url}/_bulk_docs`, {
-      method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs, new_edits: false })
-    })
-    const spec = { name: 'Small', layer: 'small', bbox: WORLD, zooms: '0-4' }
-    const device = await stage.device()
-    const page = await device.open()
+    const spec = { name: 'Small', layer: 'small', bbox: WORLD_BOX, zooms: '0-4' }
+    const page = await (await stage.device()).open()
     const id = 'small:4:5:5'
     const { _attachments: attachments, ...doc } =
       await json(`${stage.url}/${id}?attachments=true`, { headers: { accept: 'application/json' } })
     const rival = `${doc._rev.split('-')[0]}-ffffffffffffffffffffffffffffffff`
-    await put(
-      [
-        { ...doc, _rev: rival, time: T(7), _attachments: {
-          tile: { ...attachments.tile, stub: undefined, digest: undefined, revpos: undefined }
-        } }
-      ]
-    )
+    const image = { ...attachments.tile, stub: undefined, digest: undefined, revpos: undefined }
+    const docs = [{ ...doc, _rev: rival, time: T(7), _attachments: { tile: image } }]
+    await post(`${stage.url}/_bulk_docs`, { docs, new_edits: false })
     await take(page, spec)
     await stage.isWhole(page, spec)
     assert.equal((await field(page, 'contents', 'Small'))[id][0], rival)
     await json(`${stage.url}/${id}?rev=${rival}`, { method: 'DELETE' })
-    assert.equal((await field(page, 'call', 'Small', 'refresh')).result?.state, 'complete')
+    await completed(field(page, 'call', 'Small', 'refresh'))
     const { [id]: [rev, digest] } = await field(page, 'contents', 'Small')
     assert.deepEqual([rev, digest], [doc._rev, attachments.tile.digest])
     await stage.load('small', { 8: [[4, 5, 5]] })
@@ -136,10 +116,10 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
   it('adopts the new name of its layer, and stays complete when the layer is deleted', async () => {
     const device = await stage.device()
     const page = await device.open()
-    const spec = { name: 'Roads', layer: 'roads', bbox: WORLD, zooms: 3 }
+    const spec = { name: 'Roads', layer: 'roads', bbox: WORLD_BOX, zooms: 3 }
     await take(page, spec)
     await stage.store.defineLayer('roads', { name: 'Roads and paths', minzoom: 3, maxzoom: 3, format: 'pbf' })
-    assert.equal((await field(page, 'call', 'Roads', 'refresh')).result?.state, 'complete')
+    await completed(field(page, 'call', 'Roads', 'refresh'))
     const name = () => page.evaluate(async () => (await /** @type {any} */ (window).offline.device.layer('roads')).name)
     assert.equal(await name(), 'Roads and paths')
     const { _rev: rev } = await json(`${stage.url}/layer:roads`)
@@ -149,7 +129,7 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
     assert.equal(await name(), 'Roads and paths')
     assert.equal((await field(page, 'list'))[0].isComplete, true)
     await stage.store.defineLayer('roads', { minzoom: 3, maxzoom: 3, format: 'pbf' })
-    assert.equal((await field(page, 'call', 'Roads', 'refresh')).result?.state, 'complete')
+    await completed(field(page, 'call', 'Roads', 'refresh'))
     await stage.isWhole(page, spec)
   })
 
@@ -158,12 +138,12 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
       const device = await stage.device()
       const page = await device.open()
       await field(page, 'shift', days)
-      const spec = { name: 'Large', layer: 'large', bbox: WORLD, zooms: 3, history: true }
+      const spec = { name: 'Large', layer: 'large', bbox: WORLD_BOX, zooms: 3, history: true }
       await take(page, spec)
       await device.reload(page) // the clock is right after the reload
       for (const [step, verb] of /** @type {[number, string][]} */ ([[10, 'refresh'], [11, 'download']])) {
         await stage.load('large', { [step + (days > 0 ? 0 : 10)]: tilesOf(3, (x, y) => x === y) })
-        assert.equal((await field(page, 'call', 'Large', verb)).result?.state, 'complete')
+        await completed(field(page, 'call', 'Large', verb))
         await stage.isWhole(page, spec)
       }
     })

@@ -2,7 +2,7 @@
 // Tests maps that read from a device, in Chromium on IndexedDB. The server is stopped, or it accepts requests and does
 // not answer.
 import assert from 'node:assert/strict'
-import { at, draw, rest } from '../support/client/maps.js'
+import { draw, pictureAt, waitForRest } from '../support/client/maps.js'
 import { field, onField, take } from '../support/offline/suite.js'
 import { T, tilesOf } from '../support/offline/world.js'
 
@@ -23,6 +23,12 @@ async function settled (page, isRight, argument) {
   }, [isRight.toString(), argument])
   return page.evaluate(() => /** @type {any} */ (window).see.picture())
 }
+/** Waits until every tile in view shows a step. Returns the picture. */
+const waitForStep = (page, step) =>
+  settled(page, (tiles, text) => Object.values(tiles).every(shown => shown === text), `${step}`)
+/** Waits until every tile in the western half of the view shows step 2. Returns the picture. */
+const waitForWest = page => settled(page,
+  tiles => Object.entries(tiles).filter(([key]) => +key.split('/')[1] < 4).every(([, text]) => text === '2'))
 const events = (page, type) =>
   page.evaluate(eventType => /** @type {any} */ (window).events.filter(event => event.type === eventType), type)
 const readMarked = page => page.evaluate(() => {
@@ -48,8 +54,7 @@ onField('maps that read from a device', ['small'], stage => {
     it(`show the tiles of the device without a network, each marked (${kind})`, async () => {
       await device.leave()
       await draw(page, 'small', { kind, offline: true, map: { center: [0, -90] } })
-      const picture = await settled(page,
-        tiles => Object.entries(tiles).filter(([key]) => +key.split('/')[1] < 4).every(([, text]) => text === '2'))
+      const picture = await waitForWest(page)
       assert.ok(Object.keys(picture).filter(isWest).length >= 6, JSON.stringify(picture))
       const markedKeys = await readMarked(page)
       assert.deepEqual(markedKeys.filter(key => !isWest(key)), [])
@@ -64,7 +69,7 @@ onField('maps that read from a device', ['small'], stage => {
       await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'storeerror'))
       await settled(page, tiles => Object.entries(tiles).some(([, text]) => text === '2'))
       await device.comeBack()
-      const picture = await settled(page, tiles => Object.values(tiles).every(text => text === '2'))
+      const picture = await waitForStep(page, 2)
       assert.ok(Object.keys(picture).some(key => !isWest(key)))
       assert.deepEqual((await readMarked(page)).filter(key => !isWest(key)), [])
       await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'storeback'))
@@ -73,7 +78,7 @@ onField('maps that read from a device', ['small'], stage => {
 
     it(`show the tiles of the device while the store does not answer (${kind})`, async () => {
       await draw(page, 'small', { kind, offline: true, timeout: 4000, attempts: 1, map: { center: [0, 170] } })
-      await settled(page, tiles => Object.values(tiles).every(text => text === '2'))
+      await waitForStep(page, 2)
       stage.front.rule(() => new Promise(() => {}))
       await run(page, () => { /** @type {any} */ (window).map.setView([0, 0], 3, { animate: false }) })
       await page.waitForFunction(() => {
@@ -107,8 +112,7 @@ onField('maps that read from a device', ['small'], stage => {
         localDevice.tile = version => version.x === 1 && version.y === 3 ? brokenImage : tile.call(localDevice, version)
       })
       await draw(page, 'small', { kind, offline: true, map: { center: [0, -90] } })
-      await settled(page, tiles => Object.entries(tiles).filter(([key]) => +key.split('/')[1] < 4)
-        .every(([, text]) => text === '2'))
+      await waitForWest(page)
       assert.deepEqual(stage.front.tiles().filter(isWest), ['3/1/3'])
       await run(page, () => { delete /** @type {any} */ (window).offline.device.tile })
     })
@@ -116,20 +120,20 @@ onField('maps that read from a device', ['small'], stage => {
 
   it('show changes, the extent and every step without a network', async () => {
     await draw(page, 'small', { offline: true, map: { center: [0, -90] } })
-    await rest(page)
+    await waitForRest(page)
     const onlineChanges = await run(page, () => /** @type {any} */ (window).layer.changes())
     await device.leave()
     await draw(page, 'small', { offline: true, read: 'only', map: { center: [0, -90] } })
     await page.waitForFunction(() => /** @type {any} */ (window).layer.extent())
     assert.deepEqual(await run(page, () => /** @type {any} */ (window).layer.extent()), { first: T(1), last: T(2) })
     for (const step of [1, 2, 1]) {
-      const picture = await at(page, T(step))
+      const picture = await pictureAt(page, T(step))
       for (const [key, text] of Object.entries(picture)) assert.equal(text, isWest(key) ? `${step}` : '-', key)
     }
-    await at(page, null)
+    await pictureAt(page, null)
     const deviceChanges = await run(page, () => /** @type {any} */ (window).layer.changes())
     assert.deepEqual(deviceChanges.map(({ time }) => time), onlineChanges.map(({ time }) => time))
-    await at(page, '2023-01-01')
+    await pictureAt(page, '2023-01-01')
     assert.deepEqual(await events(page, 'storeerror'), [])
     await device.comeBack()
   })
@@ -154,7 +158,7 @@ onField('maps that read from a device', ['small'], stage => {
           if (target === 'store') return offline.close()
         }, end)
         if (end === 'map') await shortPage.evaluate(() => Object.assign(window, { map: undefined }))
-        else if (end !== 'layer') await settled(shortPage, tiles => Object.values(tiles).every(text => text === '2'))
+        else if (end !== 'layer') await waitForStep(shortPage, 2)
         assert.deepEqual(await shortPage.evaluate(() => /** @type {any} */ (window).failures), [], `${kind}, ${end}`)
       }
       await shortPage.close()
@@ -167,8 +171,7 @@ onField('maps and changes of a device', ['small'], stage => {
 
   for (const kind of KINDS) {
     it(`show tiles that are added, changed and removed on the device, without a gap (${kind})`, async () => {
-      const device = await stage.device()
-      const page = await device.open()
+      const page = await (await stage.device()).open()
       await draw(page, 'small', { kind, offline: true, read: 'only', map: { center: [0, -90] } })
       await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ code }) => code === 'NOT_ON_DEVICE'))
       await take(page, { ...WEST, bbox: ALL })
@@ -178,7 +181,7 @@ onField('maps and changes of a device', ['small'], stage => {
       await page.evaluate(() => /** @type {any} */ (window).see.watch())
       await stage.load('small', { [++step]: tilesOf(3) })
       await field(page, 'call', 'West', 'refresh')
-      await settled(page, (tiles, newest) => Object.values(tiles).every(text => text === newest), `${step}`)
+      await waitForStep(page, step)
       const shownTexts = new Set((await page.evaluate(() => /** @type {any} */ (window).frames()))
         .flatMap(frame => Object.values(frame)))
       assert.deepEqual([...shownTexts].sort().filter(text => !/^\d$/.test(text)), [], 'nothing between')
@@ -189,8 +192,7 @@ onField('maps and changes of a device', ['small'], stage => {
     })
 
     it(`show live changes of the store although the device has older tiles (${kind})`, async () => {
-      const device = await stage.device()
-      const page = await device.open()
+      const page = await (await stage.device()).open()
       await take(page, { ...WEST, bbox: ALL, history: true })
       await draw(page, 'small', { kind, offline: true, live: true, map: { center: [0, -90] } })
       await settled(page, tiles => Object.values(tiles).every(text => /^\d$/.test(text)))
@@ -208,7 +210,7 @@ onField('maps and changes of a device', ['small'], stage => {
       const redraw = () => draw(page, 'small', { kind, offline: true, read: 'network', map: { center: [0, -90] } })
       await stage.load('small', { [++step]: tilesOf(3) })
       await redraw()
-      await settled(page, (tiles, newest) => Object.values(tiles).every(text => text === newest), `${step}`)
+      await waitForStep(page, step)
       assert.deepEqual(await readMarked(page), [])
       await device.leave()
       await redraw()
@@ -216,7 +218,7 @@ onField('maps and changes of a device', ['small'], stage => {
         `${step}`)
       assert.ok((await readMarked(page)).length >= 6)
       await device.comeBack()
-      await settled(page, (tiles, newest) => Object.values(tiles).every(text => text === newest), `${step}`)
+      await waitForStep(page, step)
       assert.deepEqual(await readMarked(page), [])
     })
   }

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
-import { gate } from '../support/client/front.js'
-import { SIDE, T, box, useShelf } from '../support/offline/shelf.js'
+import { openPolls } from '../client/requests.js'
+import { createGate } from '../support/client/front.js'
+import { SIDE, box, useShelf } from '../support/offline/shelf.js'
 import { isBulk } from '../support/offline/suite.js'
+import { yearStart } from '../support/tiles.js'
 
 onEachStore('live areas', backend => {
   const shelf = useShelf(backend)
@@ -12,11 +14,11 @@ onEachStore('live areas', backend => {
   const east = { name: 'East', layer: 'osm', bbox: box([5, 9], [0, 9]), zooms: 6 }
   let offline
   let year = 2030
-  const polls = () => shelf.front.requests('changes').filter(({ path, done }) => /longpoll/.test(path) && !done)
+  const polls = () => openPolls(shelf.front)
   /** Loads one column of the western area again. */
   const load = () => {
     const loadYear = ++year
-    return shelf.load(T(loadYear), (x, y) => x === 1 ? loadYear * 1000 + y : undefined)
+    return shelf.load(yearStart(loadYear), (x, y) => x === 1 ? loadYear * 1000 + y : undefined)
   }
   const newest = area => area.db.get('osm:6:1:0').then(({ time }) => time)
 
@@ -28,7 +30,7 @@ onEachStore('live areas', backend => {
       await area.download()
       await area.live(true)
     }
-    await until(() => polls().length === 1 && areas.every(({ state }) => state === 'complete'))
+    await until(() => polls() === 1 && areas.every(({ state }) => state === 'complete'))
     shelf.front.forget()
     const failures = []
     const touched = []
@@ -36,10 +38,10 @@ onEachStore('live areas', backend => {
     offline.on('tiles', ({ area }) => touched.push(area.name))
     const states = new Set()
     offline.on('areas', () => states.add(areas[1].state))
-    await until(() => polls().length === 0) // the open poll is not counted any more
+    await until(() => polls() === 0) // the open poll is not counted any more
     await load()
-    await until(async () => await newest(areas[0]) === T(year))
-    await until(() => areas[0].state === 'complete' && polls().length === 1)
+    await until(async () => await newest(areas[0]) === yearStart(year))
+    await until(() => areas[0].state === 'complete' && polls() === 1)
     assert.equal(shelf.asked().length, SIDE)
     assert.deepEqual([failures, new Set(touched), states], [[], new Set(['West']), new Set(['complete'])])
     assert.equal(shelf.front.requests().filter(isBulk)
@@ -55,13 +57,13 @@ onEachStore('live areas', backend => {
     offline = await shelf.open()
     const reopenedArea = offline.areas.get('West')
     assert.equal(reopenedArea.status().live, true)
-    await until(async () => await newest(reopenedArea) === T(year))
+    await until(async () => await newest(reopenedArea) === yearStart(year))
     await until(() => reopenedArea.state === 'complete')
     await reopenedArea.live(false)
-    await until(() => polls().length === 0)
+    await until(() => polls() === 0)
     await load()
     assert.equal(reopenedArea.status().live, false)
-    assert.notEqual(await newest(reopenedArea), T(year))
+    assert.notEqual(await newest(reopenedArea), yearStart(year))
   })
 
   it('report once that the store is away, and continue when it is back', async () => {
@@ -71,12 +73,12 @@ onEachStore('live areas', backend => {
     offline.on('online', ({ online }) => onlineStates.push(online))
     const { updated } = area.status()
     await area.live(true)
-    await until(() => polls().length === 1 && area.status().updated !== updated) // it has fetched missed changes
+    await until(() => polls() === 1 && area.status().updated !== updated) // it has fetched missed changes
     await shelf.front.stop()
     await until(() => onlineStates.at(-1) === false)
     await load()
     await shelf.front.restart()
-    await until(async () => await newest(area) === T(year), { timeout: 20000 })
+    await until(async () => await newest(area) === yearStart(year), { timeout: 20000 })
     await until(() => onlineStates.at(-1) === true)
     assert.deepEqual(onlineStates.filter(online => !online), [false])
     await until(() => area.state === 'complete')
@@ -87,7 +89,7 @@ onEachStore('live areas', backend => {
     await area.download()
     const onlineStates = []
     offline.on('online', ({ online }) => onlineStates.push(online))
-    const { opened, open } = gate()
+    const { opened, open } = createGate()
     let brokenPolls = 0
     shelf.front.rule(async ({ path }) => {
       if (!/longpoll/.test(path) || brokenPolls++) return undefined
@@ -105,7 +107,7 @@ onEachStore('live areas', backend => {
   it('download nothing by themselves before their first download', async () => {
     const area = await offline.areas.add(west)
     await area.live(true)
-    await until(() => polls().length === 1)
+    await until(() => polls() === 1)
     await load()
     await until(() => shelf.front.requests('changes').length > 2)
     assert.deepEqual([area.state, shelf.asked()], ['new', []])

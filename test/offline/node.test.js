@@ -10,9 +10,10 @@ import { fileURLToPath } from 'node:url'
 import PouchDB from 'pouchdb-node'
 import { OfflineStore, TilecouchError } from '../../client/offline/index.js'
 import { Store } from '../../loader/index.js'
+import { bytesOf } from '../client/pictures.js'
 import { publishFunctions } from '../support/published.js'
 import { startFront } from '../support/client/front.js'
-import { as, onEachStore } from '../support/backends.js'
+import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png, square } from '../support/tiles.js'
 
@@ -40,8 +41,7 @@ onEachStore('a device in Node', backend => {
     await store.defineLayer('osm', { name: 'Map', minzoom: 5, maxzoom: 5 })
     await publishFunctions(store)
     front = await startFront(url, { files: async () => ({}) })
-    const { username, password } = new URL(url)
-    remote = as(front.url, username, password)
+    remote = front.accountUrl
   })
   afterEach(async () => {
     for (const offline of opened.splice(0)) await offline.close()
@@ -69,7 +69,7 @@ onEachStore('a device in Node', backend => {
   }
   const readImages = async offline => Object.fromEntries(await Promise.all(flight(2023).map(async ({ x, y }) => {
     const storedHead = await offline.device.head('osm', 5, x, y)
-    return [`${x}/${y}`, storedHead && Buffer.from(await storedHead.blob.arrayBuffer()).toString('base64')]
+    return [`${x}/${y}`, storedHead && (await bytesOf(storedHead.blob)).toString('base64')]
   })))
   const expectedImages = (years = [2023, 2024]) =>
     Object.fromEntries(years.flatMap(flight).map(({ x, y, bytes }) => [`${x}/${y}`, bytes.toString('base64')]))

@@ -4,10 +4,11 @@ import assert from 'node:assert/strict'
 import { TilecouchError } from '../../core/index.js'
 import { checkFits, storageRoom, storageSize } from '../../client/offline/storage.js'
 import { field, onField, take } from '../support/offline/suite.js'
+import { WORLD_BOX, completed } from './areas.js'
 
-const ALL = { name: 'All', layer: 'heavy', bbox: [-180, -85, 180, 85], zooms: '0-4', history: true }
+const ALL = { name: 'All', layer: 'heavy', bbox: WORLD_BOX, zooms: '0-4', history: true }
 const LOTS = { limits: { batch: 50, smallBytes: 1, batchMost: 50 } }
-const PART = { name: 'Part', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-3' }
+const PART = { name: 'Part', layer: 'small', bbox: WORLD_BOX, zooms: '0-3' }
 
 onField('areas on a device with little room', ['heavy', 'small'], stage => {
   let device, page, session
@@ -71,8 +72,7 @@ onField('areas on a device with little room', ['heavy', 'small'], stage => {
     assert.deepEqual([state, versions], ['new', 0])
     assert.ok(stage.asked().length < 200, 'some are looked at for how large they are')
     await give()
-    const { result } = await field(page, 'call', 'All', 'download', { force: true })
-    assert.equal(result?.state, 'complete')
+    await completed(field(page, 'call', 'All', 'download', { force: true }))
   })
 
   it('stop when the device becomes full, keep their tiles, and continue when there is room', async () => {
@@ -93,8 +93,8 @@ onField('areas on a device with little room', ['heavy', 'small'], stage => {
     assert.equal(removed, null, removeError.message)
     await give()
     stage.front.forget()
-    const { result, ...error } = await field(page, 'call', 'All', 'download')
-    assert.deepEqual([result?.state, result?.tiles, result?.error], ['complete', 341, undefined], error.message)
+    const { tiles, error } = await completed(field(page, 'call', 'All', 'download'))
+    assert.deepEqual([tiles, error], [341, undefined])
     assert.ok(stage.asked().length <= 341 - storedImages.count + 150, 'not from the beginning')
     assert.deepEqual(await field(page, 'unreadable', 'All'), [])
   })
@@ -118,8 +118,7 @@ onField('areas on a device with little room', ['heavy', 'small'], stage => {
     }
     const { code, message } = await field(page, 'add', { ...PART, name: 'Other' })
     assert.equal(code, undefined, message)
-    const { result, ...error } = await field(page, 'call', 'All', 'download')
-    assert.deepEqual([result?.state, result?.tiles], ['complete', 341], error.message)
+    assert.equal((await completed(field(page, 'call', 'All', 'download'))).tiles, 341)
     assert.deepEqual(await field(page, 'unreadable', 'All'), [])
     await device.reload(page, LOTS)
     assert.deepEqual((await field(page, 'list')).map(({ name }) => name), ['All', 'Other'])

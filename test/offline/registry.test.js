@@ -9,11 +9,12 @@ import { TransferRate } from '../../client/offline/area-transfer.js'
 import { Connection } from '../../client/offline/connection.js'
 import { LetterReader } from '../../client/offline/letter-reader.js'
 import { TilecouchError } from '../../core/index.js'
-import { gate } from '../support/client/front.js'
+import { createGate } from '../support/client/front.js'
 import { PouchDB } from '../support/client/pouches.js'
 import { backends } from '../support/backends.js'
-import { T, box, outcome, useShelf } from '../support/offline/shelf.js'
+import { box, outcome, useShelf } from '../support/offline/shelf.js'
 import { packTile } from '../support/vector-tile.js'
+import { yearStart } from '../support/tiles.js'
 
 describe('the registry of areas', function () {
   this.timeout(20000)
@@ -58,7 +59,7 @@ describe('the registry of areas', function () {
     const area = await offline.areas.add(spec)
     const { registry } = offline
     const { db } = registry
-    const closing = gate()
+    const closing = createGate()
     const { close } = db
     db.close = async () => {
       closing.open()
@@ -167,12 +168,15 @@ describe('the registry of areas', function () {
   it('ignores tiles that users edited in an earlier release, and is deleted with them and all areas', async () => {
     const image = { content_type: 'image/png', data: Buffer.from('edited').toString('base64') }
     await editRegistry(async registry => {
-      await registry.put({ _id: '_local/edits', made: T(2031) })
+      await registry.put({ _id: '_local/edits', made: yearStart(2031) })
       const edits = new PouchDB(shelf.path('field-edits'))
       await edits.bulkDocs([
         { _id: 'layer:osm', type: 'layer', layer: 'osm', name: 'Edited', maxzoom: 9 },
-        { _id: `edition:osm@${T(2031)}`, type: 'edition', layer: 'osm', time: T(2031), upload: { to: 'x', left: {} } },
-        { _id: 'osm:6:1:1', type: 'tile', layer: 'osm', z: 6, x: 1, y: 1, current: true, time: T(2031),
+        {
+          _id: `edition:osm@${yearStart(2031)}`, type: 'edition', layer: 'osm', time: yearStart(2031),
+          upload: { to: 'x', left: {} }
+        },
+        { _id: 'osm:6:1:1', type: 'tile', layer: 'osm', z: 6, x: 1, y: 1, current: true, time: yearStart(2031),
           upload: { error: 'REFUSED' }, _attachments: { tile: image } }
       ])
       await edits.close()
@@ -180,9 +184,9 @@ describe('the registry of areas', function () {
     assert.deepEqual([await offline.device.layers(), await offline.device.has('osm', 6, 1, 1)], [[], false])
     const area = await offline.areas.add(spec)
     await area.download()
-    assert.equal((await offline.device.head('osm', 6, 1, 1)).version.time, T(2024))
+    assert.equal((await offline.device.head('osm', 6, 1, 1)).version.time, yearStart(2024))
     assert.deepEqual([(await offline.device.layer('osm')).name, await offline.device.extent('osm')],
-      [undefined, { first: T(2024), last: T(2024) }])
+      [undefined, { first: yearStart(2024), last: yearStart(2024) }])
     assert.equal(existsSync(shelf.path('field-edits')), true, 'what was not sent is not thrown away')
     await offline.destroy()
     assert.deepEqual(['field', `field-${area.id}`, 'field-edits'].map(name => existsSync(shelf.path(name))),

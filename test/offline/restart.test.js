@@ -5,21 +5,19 @@ import { until } from '../../bench/wait.js'
 import { Store } from '../../loader/index.js'
 import { publishFunctions } from '../support/published.js'
 import { json } from '../support/backends.js'
-import { mortals, startProfile } from '../support/offline/mortals.js'
+import { killableStores, startProfile } from '../support/offline/mortals.js'
 import { field, isBulk, onField, take } from '../support/offline/suite.js'
 import { tour } from '../support/offline/tour.js'
-import { T, hang, tilesOf } from '../support/offline/world.js'
+import { T, tilesOf, writeWorld } from '../support/offline/world.js'
+import { PLAIN, SMALL, completed } from './areas.js'
 
 const ROUNDS = +(process.env.TILECOUCH_OFFLINE_ROUNDS ?? 2) // kills of each kind
-
-const PLAIN = { name: 'Plain', layer: 'plain', bbox: [-180, -85, 180, 85], zooms: '0-5' }
-const SMALL = { name: 'Small', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-4', history: true }
 const VERSIONS = 1365
 
 /** Small batches, so that a download can be interrupted, and short waits. */
 const limits = { batch: 40, smallBytes: 0, batchMost: 40, batchBytes: 64 * 1024, retryDelay: 20 }
 
-const stores = mortals()
+const stores = killableStores()
 after(() => Promise.all(stores.map(store => store.close())))
 
 onField('a device', ['plain', 'small'], stage => {
@@ -56,7 +54,7 @@ onField('a device', ['plain', 'small'], stage => {
       if ((await field(page, 'list')).length) assert.equal((await field(page, 'status', 'Plain')).state, 'incomplete')
       else await field(page, 'add', PLAIN)
     }
-    assert.equal((await field(page, 'call', 'Plain', 'download')).result?.state, 'complete')
+    await completed(field(page, 'call', 'Plain', 'download'))
     await stage.isWhole(page, PLAIN)
     return kills
   }
@@ -81,8 +79,7 @@ onField('a device', ['plain', 'small'], stage => {
   })
 
   it('continues a download by itself when the store is killed and started again', async () => {
-    const device = await stage.device()
-    const page = await device.open({ limits })
+    const page = await (await stage.device()).open({ limits })
     await field(page, 'add', PLAIN)
     stage.front.forget()
     slow()
@@ -92,16 +89,14 @@ onField('a device', ['plain', 'small'], stage => {
     const { versions } = await field(page, 'status', 'Plain')
     assert.ok(versions >= 300 && versions < VERSIONS)
     await stage.backend.server().start()
-    const { result, ...error } = await field(page, 'ended', 'Plain')
-    assert.equal(result?.state, 'complete', error.message)
+    await completed(field(page, 'ended', 'Plain'))
     const requestedCount = stage.asked({ answered: true }).length
     assert.ok(requestedCount <= VERSIONS + 8 * limits.batch, `${requestedCount} asked for`)
     await stage.isWhole(page, PLAIN)
   })
 
   it('shows the same as a store that was restored to an older state', async () => {
-    const device = await stage.device()
-    const page = await device.open({ limits })
+    const page = await (await stage.device()).open({ limits })
     await take(page, SMALL)
     const restoreStore = await stage.backend.keep()
     await stage.load('small', { 4: tilesOf(4, (x, y) => x < 4 && y < 4) })
@@ -109,8 +104,7 @@ onField('a device', ['plain', 'small'], stage => {
     await stage.isWhole(page, SMALL)
     await restoreStore()
     await stage.load('small', { 5: tilesOf(4, (x, y) => x === 2 && y < 8) })
-    const { result, ...error } = await field(page, 'call', 'Small', 'refresh')
-    assert.equal(result?.state, 'complete', error.message)
+    await completed(field(page, 'call', 'Small', 'refresh'))
     const places = /** @type {any} */ ([[60, -135, 4], [0, 0, 3]])
     const times = [T(1), T(2), T(4), T(5)]
     assert.deepEqual(await tour(page, 'small', { places, times }, { offline: true, read: 'only' }),
@@ -128,12 +122,11 @@ onField('a device', ['plain', 'small'], stage => {
     assert.equal((await field(page, 'call', 'Small', 'refresh')).code, 'DATABASE_NOT_FOUND')
     assert.equal((await field(page, 'list'))[0].isComplete, true, 'what it has is as good as before')
     stage.store = await Store.create(stage.url)
-    await hang(stage.store, ['plain'])
+    await writeWorld(stage.store, ['plain'])
     await stage.store.defineLayer('small', { name: 'Small', minzoom: 0, maxzoom: 4 })
     await stage.load('small', { 6: tilesOf(4, x => x < 8) })
     await publishFunctions(stage.store)
-    const { result, ...error } = await field(page, 'call', 'Small', 'refresh')
-    assert.equal(result?.state, 'complete', error.message)
+    await completed(field(page, 'call', 'Small', 'refresh'))
     const places = /** @type {any} */ ([[0, 0, 4]])
     const times = [T(2), T(6)]
     assert.deepEqual(await tour(page, 'small', { places, times }, { offline: true, read: 'only' }),

@@ -9,7 +9,8 @@ import { StoreListing } from '../../client/offline/store-listing.js'
 import { CouchSource } from '../../client/source/couch-source.js'
 import { Selection } from '../../core/mirror/index.js'
 import { Store, publish } from '../../loader/index.js'
-import { T, history, picture, tilesOf } from '../support/client/gallery.js'
+import { assertPicture } from '../client/pictures.js'
+import { T, history, tilesOf } from '../support/client/gallery.js'
 import { startFront } from '../support/client/front.js'
 import { PouchDB } from '../support/client/pouches.js'
 import { onEachStore } from '../support/backends.js'
@@ -23,25 +24,23 @@ const WHOLE = { name: 'whole', layer: 'osm', bbox: WEST, zooms: '3', history: tr
 const HEADS = { name: 'heads', layer: 'osm', bbox: WEST, zooms: '3' }
 const INSIDE = { z: 3, x: 1, y0: 0, y1: 7 }
 const OUTSIDE = { z: 3, x: 6, y0: 0, y1: 7 }
-const bytesOf = async blob => Buffer.from(await blob.arrayBuffer())
-const assertImage =
-  async (blob, step, ...tile) => assert.deepEqual(await bytesOf(blob), Buffer.from(await picture(step, ...tile)))
 
 onEachStore('offline sources of layers', backend => {
   const folder = useFolder()
-  let store, front, offline
+  let url, store, front, offline
   const timeout = 1500
 
   before(async () => {
-    store = await Store.create(await backend.database())
+    url = await backend.database()
+    store = await Store.create(url)
     await store.defineLayer('osm', { minzoom: 3, maxzoom: 4 })
     await store.write(await history('osm', { 1: tilesOf(3), 2: tilesOf(3), 3: [[4, 2, 2]] }))
     await publish(store)
-    front = await startFront(`${await backend.url()}/${new URL(store.url).pathname.slice(1)}`)
+    front = await startFront(url)
   })
   beforeEach(async () => {
-    const { username, password } = new URL(await backend.url())
-    const fetchOptions = username ? { headers: { Authorization: `Basic ${btoa(`${username}:${password}`)}` } } : {}
+    const { headers } = new HttpCouch(url)
+    const fetchOptions = { headers }
     offline = new OfflineStore({ remote: front.url, name: `${folder.dir}/device`, PouchDB, fetchOptions })
     await offline.ready
     const couch = new CouchSource(front.url, { timeout, fetchOptions })
@@ -72,13 +71,13 @@ onEachStore('offline sources of layers', backend => {
     assert.equal(list.length, 16)
     assert.equal((await reader.layer('osm')).minzoom, 3)
     assert.deepEqual(await reader.extent('osm'), { first: T(1), last: T(2) })
-    await assertImage(await reader.tile(list[0]), 1, 3, 1, 0)
+    await assertPicture(await reader.tile(list[0]), 1, 3, 1, 0)
     assert.ok(reader.isFromDevice(await reader.tile(list[0])))
     assert.deepEqual(front.requests(), [])
     const [inside, outside] = await source().versions('osm', [INSIDE, OUTSIDE])
     assert.deepEqual([timesOf(inside), timesOf(outside)], [[T(1), T(2)], [T(1), T(2)]])
     assert.deepEqual(front.requests('index').map(({ body }) => body.queries.map(({ startkey }) => startkey[2])), [[6]])
-    await assertImage(await source().tile(outside[0]), 1, 3, 6, 0)
+    await assertPicture(await source().tile(outside[0]), 1, 3, 6, 0)
     await offline.areas.get('whole').remove()
     await take(HEADS)
     assert.deepEqual(timesOf((await source().versions('osm', [INSIDE]))[0]), [T(1), T(2)])
@@ -90,7 +89,7 @@ onEachStore('offline sources of layers', backend => {
     await disconnect()
     const [list, outside] = await source().versions('osm', [INSIDE, OUTSIDE])
     assert.deepEqual([timesOf(list), list.isPartial, outside.length, outside.isPartial], [[T(2)], true, 0, true])
-    await assertImage(await source().tile(list[0]), 2, 3, 1, 0)
+    await assertPicture(await source().tile(list[0]), 2, 3, 1, 0)
     await assert.rejects(source().versions('osm', [OUTSIDE]), { code: 'UNREACHABLE' })
     await assert.rejects(source('device', { layer: 'else' }).layer('else'), { code: 'UNREACHABLE' })
     assert.equal(offline.isOnline, false)
@@ -103,7 +102,7 @@ onEachStore('offline sources of layers', backend => {
       source().versions('osm', [INSIDE], undefined, { onEarly: resolve }).catch(reject)
     })
     assert.deepEqual([timesOf(earlyAnswers[0].versions), earlyAnswers[0].isWhole], [[T(2)], false])
-    await assertImage(await source().tile(earlyAnswers[0].versions[0]), 2, 3, 1, 0)
+    await assertPicture(await source().tile(earlyAnswers[0].versions[0]), 2, 3, 1, 0)
     front.reset()
     let earlyCount = 0
     const [versions] = await source().versions('osm', [INSIDE], undefined, { onEarly: () => { earlyCount++ } })
@@ -127,7 +126,7 @@ onEachStore('offline sources of layers', backend => {
     await disconnect()
     await until(() => offline.isOnline === false || reader.versions('osm', [INSIDE]).then(() => false))
     const [[version]] = await reader.versions('osm', [INSIDE])
-    await assertImage(await reader.tile(version), 2, 3, 1, 0)
+    await assertPicture(await reader.tile(version), 2, 3, 1, 0)
   })
 
   it('read only the device, and send no request, by the option only', async () => {
@@ -158,13 +157,13 @@ onEachStore('offline sources of layers', backend => {
     front.forget()
     const [near, changed] = await reader.versions('osm', [{ z: 3, x: 3, y0: 0, y1: 7 }, { z: 3, x: 2, y0: 0, y1: 7 }])
     assert.deepEqual([timesOf(near), timesOf(changed)], [[T(1), T(2)], [T(1), T(2), T(5)]])
-    await assertImage(await reader.tile(changed.findLast(({ y }) => y === 2)), 5, 3, 2, 2)
+    await assertPicture(await reader.tile(changed.findLast(({ y }) => y === 2)), 5, 3, 2, 2)
     assert.deepEqual(front.requests().map(({ kind }) => kind), ['index', 'tile'])
     await offline.areas.get('whole').refresh()
     front.forget()
     const [refreshed] = await reader.versions('osm', [{ z: 3, x: 2, y0: 0, y1: 7 }])
     assert.deepEqual(timesOf(refreshed), [T(1), T(2), T(5)])
-    await assertImage(await reader.tile(refreshed.findLast(({ y }) => y === 2)), 5, 3, 2, 2)
+    await assertPicture(await reader.tile(refreshed.findLast(({ y }) => y === 2)), 5, 3, 2, 2)
     assert.deepEqual(front.requests(), [])
   })
 
@@ -187,12 +186,12 @@ onEachStore('offline sources of layers', backend => {
     const [list] = await reader.versions('osm', [INSIDE])
     const removed = offline.areas.get('whole').remove()
     for (const version of list) {
-      await assertImage(await reader.tile(version), +version.time.slice(8, 10), 3, 1, version.y)
+      await assertPicture(await reader.tile(version), +version.time.slice(8, 10), 3, 1, version.y)
     }
     await removed
     await offline.close()
     assert.deepEqual(timesOf((await reader.versions('osm', [INSIDE]))[0]), [T(1), T(2)])
-    await assertImage(await reader.tile(list.at(-1)), 2, 3, 1, 7)
+    await assertPicture(await reader.tile(list.at(-1)), 2, 3, 1, 7)
     assert.deepEqual(await source('only').versions('osm', [INSIDE]), [[]])
   })
 

@@ -6,11 +6,13 @@ import { validateStyleMin } from '@maplibre/maplibre-gl-style-spec'
 import { until } from '../../bench/wait.js'
 import { removeStyle } from '../../loader/maintain/remove/index.js'
 import { storeStyle } from '../../loader/store/style.js'
+import { bytesOf } from '../client/pictures.js'
+import { openPolls } from '../client/requests.js'
 import { publishFunctions } from '../support/published.js'
 import { startFront } from '../support/client/front.js'
 import { openGateway } from '../support/gateway/stand.js'
 import { T1, T2, T3, folderOf, styleOf } from '../style/files.js'
-import { as, onEachStore } from '../support/backends.js'
+import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { useStore } from '../support/store.js'
 import { square } from '../support/tiles.js'
@@ -22,6 +24,8 @@ const FONT = 'Noto Sans Regular'
 const RANGES = ['0-255', '256-511', '768-1023', '1024-1279', '1536-1791', '64256-64511', '65024-65279']
 const SPRITE = ['sprite.json', 'sprite.png', 'sprite@2x.json', 'sprite@2x.png']
 const glyphs = (...ranges) => ranges.map(range => `glyphs/${FONT}/${range}.pbf`)
+/** The files that the labels of the tiles need, in Latin letters. */
+const NEEDED = [...SPRITE, ...glyphs('0-255', '256-511')].sort()
 const isFile = ({ path: name }) => /^style(:|%3A)[^?]*\/(sprite|glyphs)/.test(name)
 
 /** A tile at 3/x/0 with one feature. */
@@ -45,8 +49,7 @@ onEachStore('styles on a device', backend => {
   beforeEach(async () => {
     number = 0
     front = await startFront(fixture.url, { files: async () => ({}) })
-    const { username, password } = new URL(fixture.url)
-    remote = as(front.url, username, password)
+    remote = front.accountUrl
   })
   afterEach(() => front.close())
 
@@ -63,7 +66,7 @@ onEachStore('styles on a device', backend => {
   async function storedFiles (offline, time, files) {
     const blobs = await Promise.all(Object.keys(files).map(name => offline.device.styleFile('osm', time, name)))
     for (const [index, [name, bytes]] of Object.entries(files).entries()) {
-      if (blobs[index]) assert.deepEqual(Buffer.from(await blobs[index].arrayBuffer()), Buffer.from(bytes), name)
+      if (blobs[index]) assert.deepEqual(await bytesOf(blobs[index]), Buffer.from(bytes), name)
     }
     return Object.keys(files).filter((name, index) => blobs[index]).sort()
   }
@@ -79,8 +82,7 @@ onEachStore('styles on a device', backend => {
     await area.download()
     assert.equal(area.status().state, 'complete')
     await front.stop()
-    assert.deepEqual(await storedFiles(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort(),
-      'no Greek: no label shows that attribute')
+    assert.deepEqual(await storedFiles(offline, T1, files), NEEDED, 'no Greek: no label shows that attribute')
     const { style, time } = await offline.device.style('osm', '2024')
     assert.equal(time, T1)
     assert.deepEqual(style, styleOf({
@@ -102,8 +104,7 @@ onEachStore('styles on a device', backend => {
     try {
       const other = await device(`${gateway.url}/db`)
       assert.equal((await (await other.areas.add(WORLD)).download()).state, 'complete')
-      assert.deepEqual(await storedFiles(other, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort(),
-        'of a gateway')
+      assert.deepEqual(await storedFiles(other, T1, files), NEEDED, 'of a gateway')
     } finally {
       await gateway.close()
     }
@@ -175,8 +176,7 @@ onEachStore('styles on a device', backend => {
     await area.download()
     await area.live()
     const tilesEvent = new Promise(resolve => offline.on('tiles', resolve))
-    await until(() => front.requests().some(({ path: name }) => /^_changes.*longpoll/.test(name)),
-      { timeout: 10000, what: 'a poll' })
+    await until(() => openPolls(front), { what: 'a poll' })
     await putStyle(T1, { name: 'A' })
     await tilesEvent
     await until(async () => (await styleNames(offline, [undefined]))[0] === 'A', { timeout: 10000, what: 'the style' })
@@ -213,7 +213,7 @@ onEachStore('styles on a device', backend => {
     front.forget()
     await offline.areas.get('all').download()
     assert.equal(front.requests().filter(isFile).length, 3)
-    assert.deepEqual(await storedFiles(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
+    assert.deepEqual(await storedFiles(offline, T1, files), NEEDED)
   })
 
   it('have the glyphs for tiles that arrived before the process ended', async () => {
@@ -237,7 +237,7 @@ onEachStore('styles on a device', backend => {
     await offline.areas.get('all').download()
     const requestedIds = front.requests().flatMap(({ body }) => body?.docs?.map(({ id }) => id))
     assert.ok(!requestedIds.includes('osm:3:1:0'), 'it is not asked for again')
-    assert.deepEqual(await storedFiles(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
+    assert.deepEqual(await storedFiles(offline, T1, files), NEEDED)
   })
 
   it('are completed by the next download when a file was damaged', async () => {
@@ -253,7 +253,7 @@ onEachStore('styles on a device', backend => {
     front.forget()
     assert.equal((await area.download()).state, 'complete')
     assert.equal(front.requests().filter(isFile).length, 1)
-    assert.deepEqual(await storedFiles(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
+    assert.deepEqual(await storedFiles(offline, T1, files), NEEDED)
   })
 
   it('include every range of their fonts when the letters are unknown', async () => {

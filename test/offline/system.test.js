@@ -4,8 +4,9 @@ import assert from 'node:assert/strict'
 import { field, isBulk, isTransfer, onField, take } from '../support/offline/suite.js'
 import { tour } from '../support/offline/tour.js'
 import { T, downTo } from '../support/offline/world.js'
+import { WORLD_BOX, assertEstimated, completed, resultOf } from './areas.js'
 
-const WORLD = { name: 'World', layer: 'world', bbox: [-180, -85, 180, 85], zooms: '0-6', history: true }
+const WORLD = { name: 'World', layer: 'world', bbox: WORLD_BOX, zooms: '0-6', history: true }
 const HERE = { places: /** @type {any} */ ([[0, 0, 6], [60, -120, 6], [20, 179, 3], [60, 45, 6], [0, 0, 7]]), times: [
   T(1), T(2), T(3), T(4)
 ] }
@@ -13,10 +14,6 @@ const CHANGED = downTo(5).slice(-60)
   .concat(Array.from({ length: 40 }, (_, index) => [6, 30 + index % 5, 28 + index % 8]))
 
 const SAMPLED = 400 // maximum number of documents that an estimate measures without their images
-
-/** Asserts that a value differs from the expected one by at most `percent` percent. */
-const assertNear = (value, expected, percent, label) =>
-  assert.ok(Math.abs(value - expected) <= expected * percent / 100, `${label}: ${value}, foretold ${expected}`)
 
 onField('an area of 5,461 tiles and their past', ['world'], stage => {
   let device
@@ -33,12 +30,10 @@ onField('an area of 5,461 tiles and their past', ['world'], stage => {
   it('is downloaded exactly as estimated, and equals the store', async () => {
     assert.ok((await field(page, 'add', WORLD)).id)
     stage.front.forget()
-    const { result: estimate, ...error } = await field(page, 'call', 'World', 'estimate')
-    assert.ok(estimate, error.message)
+    const estimate = await resultOf(field(page, 'call', 'World', 'estimate'))
     assert.ok(stage.received().requests < 20, `${stage.received().requests} requests for an estimate`)
     stage.front.forget()
-    const { result: status } = await field(page, 'call', 'World', 'download')
-    assert.equal(status.state, 'complete')
+    const status = await completed(field(page, 'call', 'World', 'download'))
     storedRevisions = await stage.wanted(WORLD)
     assert.equal(Object.keys(storedRevisions).length, 5461 + 1024 + 4)
     const contents = await field(page, 'contents', 'World')
@@ -46,7 +41,7 @@ onField('an area of 5,461 tiles and their past', ['world'], stage => {
     assert.deepEqual([status.tiles, status.versions, status.bytes], [estimate.tiles, estimate.versions, estimate.bytes])
     assert.equal(estimate.versions, Object.keys(storedRevisions).length)
     // these images are so small that the estimated size of the documents is nearly all
-    assertNear(stage.received(isTransfer).bytes, estimate.transfer, 25, 'bytes of bodies')
+    assertEstimated(stage.received(isTransfer), estimate)
     const tasks = await field(page, 'longTasks')
     console.log(
       `      ${stage.received(isBulk).bytes} bytes in ${stage.received(isBulk).requests} requests (foretold ` +
@@ -77,9 +72,8 @@ onField('an area of 5,461 tiles and their past', ['world'], stage => {
     const changed = Object.keys(storeRevisions).filter(id => storeRevisions[id][0] !== storedRevisions[id]?.[0])
     assert.equal(changed.length, 200, 'a hundred new heads, and what they were')
     stage.front.forget()
-    const { result, ...error } = await field(page, 'call', 'World', 'refresh')
-    assert.ok(result, error.message)
-    assert.equal(result.changed.tiles, 200)
+    const { changed: refreshed } = await resultOf(field(page, 'call', 'World', 'refresh'))
+    assert.equal(refreshed.tiles, 200)
     assert.deepEqual(stage.asked().sort(), changed.sort())
     const contents = await field(page, 'contents', 'World')
     for (const [id, revision] of Object.entries(storeRevisions)) assert.deepEqual(contents[id], revision, id)

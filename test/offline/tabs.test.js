@@ -3,14 +3,15 @@
 // closed.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { gate } from '../support/client/front.js'
+import { holdRequests, openPolls } from '../client/requests.js'
 import { T } from '../support/offline/world.js'
 import { isCarried } from '../support/offline/shelf.js'
 import { field, onField, take } from '../support/offline/suite.js'
+import { PLAIN, WORLD_BOX, completed } from './areas.js'
 
-const AREA = { name: 'Field', layer: 'plain', bbox: [-180, -85, 180, 85], zooms: '0-5' }
+const AREA = { ...PLAIN, name: 'Field' }
 const TILES = 1365
-const SMALL = { name: 'Small', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-3' }
+const SMALL = { name: 'Small', layer: 'small', bbox: WORLD_BOX, zooms: '0-3' }
 
 onField('areas in several tabs', ['plain', 'small'], stage => {
   let device, firstTab, secondTab
@@ -28,19 +29,12 @@ onField('areas in several tabs', ['plain', 'small'], stage => {
   const waitForState =
     (page, value, name) => until(async () => await stateOf(page, name) === value, { what: `${value} in a tab` })
   const tileCount = page => field(page, 'status', 'Field').then(status => status.tiles)
-  /** Holds back all requests for tiles after the first `after`. */
-  const hold = (after = 0) => {
-    const barrier = gate()
-    let count = 0
-    const removeRule = stage.front.rule(entry => isCarried(entry) && ++count > after ? barrier.opened : undefined)
-    return { open: () => { removeRule(); barrier.open() }, reached: () => until(() => count > after) }
-  }
 
   /** Downloads in the first tab, holds it after this many requests, and waits until the second tab shows it. */
   async function downloadInFirst (requests) {
     await field(firstTab, 'add', AREA)
     await waitForState(secondTab, 'new')
-    const requestHold = hold(requests)
+    const requestHold = holdRequests(stage.front, isCarried, requests)
     await field(firstTab, 'begin', 'Field', 'download')
     await requestHold.reached()
     await waitForState(secondTab, 'downloading')
@@ -90,8 +84,7 @@ onField('areas in several tabs', ['plain', 'small'], stage => {
     const before = await until(() => tileCount(secondTab))
     await firstTab.close()
     requestHold.open()
-    const { result } = await field(secondTab, 'ended', 'Field')
-    assert.deepEqual([result?.state, result?.tiles], ['complete', TILES])
+    assert.equal((await completed(field(secondTab, 'ended', 'Field'))).tiles, TILES)
     assert.ok(before >= 20 && requestedIds().length < 2 * TILES - before)
     assert.deepEqual(await field(secondTab, 'contents', 'Field').then(
       contents => Object.fromEntries(Object.entries(contents).filter(([id]) => /^plain:\d/.test(id)))
@@ -106,8 +99,7 @@ onField('areas in several tabs', ['plain', 'small'], stage => {
     const newTab = await open()
     assert.equal(await stateOf(newTab), 'incomplete')
     stage.front.forget()
-    const { result } = await field(newTab, 'call', 'Field', 'download')
-    assert.deepEqual([result?.state, result?.tiles], ['complete', TILES])
+    assert.equal((await completed(field(newTab, 'call', 'Field', 'download'))).tiles, TILES)
     await waitForState(secondTab, 'complete')
     assert.ok(requestedIds().length < TILES, 'not from the beginning')
   })
@@ -133,17 +125,15 @@ onField('areas in several tabs', ['plain', 'small'], stage => {
     await take(firstTab, SMALL)
     await field(firstTab, 'call', 'Small', 'live', true)
     await until(async () => (await field(secondTab, 'status', 'Small')).live)
-    const polls = () => stage.front.requests('changes').filter(({ path, done }) => /longpoll/.test(path) && !done)
-      .length
-    await until(() => polls() === 1)
+    await until(() => openPolls(stage.front) === 1)
     const time = page =>
       page.evaluate(() => /** @type {any} */ (window).field.get('Small').db.get('small:2:1:1').then(doc => doc.time))
     await stage.load('small', { 5: [[2, 1, 1]] })
     await until(async () => await time(secondTab) === T(5))
-    await until(() => polls() === 1)
+    await until(() => openPolls(stage.front) === 1)
     assert.ok((await field(secondTab, 'events')).some(({ type, layer }) => type === 'tiles' && layer === 'small'))
     await firstTab.close()
-    await until(() => polls() === 1)
+    await until(() => openPolls(stage.front) === 1)
     await stage.load('small', { 6: [[2, 1, 1]] })
     await until(async () => await time(secondTab) === T(6))
     assert.deepEqual((await field(secondTab, 'events')).filter(({ type }) => type === 'failure'), [])

@@ -5,12 +5,13 @@ import { HttpCouch } from '../../client/mirror/http.js'
 import { StoreReset, Transfer, readState } from '../../client/offline/transfer.js'
 import { Selection } from '../../core/mirror/index.js'
 import { Store } from '../../loader/index.js'
+import { receivedBytes } from '../client/requests.js'
 import { publishFunctions } from '../support/published.js'
 import { startFront } from '../support/client/front.js'
 import { usePouches } from '../support/client/pouches.js'
 import { json, onEachStore, request } from '../support/backends.js'
 import { square } from '../support/tiles.js'
-import { assertSame } from '../support/offline/naive-area.js'
+import { assertDeviceHolds } from '../support/offline/naive-area.js'
 
 const T = year => `${year}-01-01T00:00:00Z`
 const SIDE = 10
@@ -34,11 +35,7 @@ onEachStore('the transfer of an area', backend => {
   })
   afterEach(() => front.close())
 
-  const couch = (options = {}) => {
-    const { username, password } = new URL(url)
-    return new HttpCouch(Object.assign(new URL(front.url), { username, password }).href,
-      { firstDelay: 5, ...options })
-  }
+  const couch = (options = {}) => new HttpCouch(front.accountUrl, { firstDelay: 5, ...options })
   const transfer = (db, { limits, ...options } = {}) => new Transfer({
     couch: couch(), db, area, limits: { batch: 10, smallBytes: 1, batchMost: 10, retryDelay: 1, ...limits }, ...options
   })
@@ -64,7 +61,7 @@ onEachStore('the transfer of an area', backend => {
     const lastResult = await transfer(db).run()
     assert.deepEqual(fetchedIds().sort(), bad, 'nothing else is asked for')
     assert.deepEqual([lastResult.isComplete, lastResult.failed], [true, []])
-    assert.deepEqual(lastResult.counts, await assertSame(db, url, area))
+    assert.deepEqual(lastResult.counts, await assertDeviceHolds(db, url, area))
     front.forget()
     await transfer(db).run()
     assert.deepEqual(fetchedIds(), [])
@@ -93,7 +90,7 @@ onEachStore('the transfer of an area', backend => {
     assert.equal(isComplete, true)
     assert.ok(fetchedIds().length <= SIDE * SIDE + 2 - tiles,
       `${fetchedIds().length} documents asked for again of ${tiles} that were there`)
-    assert.deepEqual(counts, await assertSame(db, url, area))
+    assert.deepEqual(counts, await assertDeviceHolds(db, url, area))
   })
 
   it('reports no failed tile when the store answers only with errors', async () => {
@@ -128,7 +125,7 @@ onEachStore('the transfer of an area', backend => {
     const heads = fetchedIds().filter(id => !id.includes('@') && id.startsWith('osm:'))
     assert.equal(heads.length, 2 * SIDE, 'only those that the other has not')
     assert.equal(changed.tiles, SIDE * SIDE + 2 * SIDE)
-    assert.deepEqual(counts, await assertSame(db, url, area))
+    assert.deepEqual(counts, await assertDeviceHolds(db, url, area))
   })
 
   it('reads only the changes when they are few, and lists the area again when they are many', async () => {
@@ -139,7 +136,7 @@ onEachStore('the transfer of an area', backend => {
     const { changed, counts } = await transfer(db).run()
     assert.equal(changed.tiles, 2 * SIDE, 'heads, and what they were before')
     assert.ok(!front.requests().some(({ body }) => body?.queries?.[0]?.group_level), 'nothing was listed')
-    assert.deepEqual(counts, await assertSame(db, url, area))
+    assert.deepEqual(counts, await assertDeviceHolds(db, url, area))
 
     const { rows } = await json(`${url}/_all_docs?startkey="osm:5:8:"&endkey="osm:5:8:~"`)
     for (const { id, value: { rev } } of rows) await store.couch.put({ _id: id, _rev: rev, _deleted: true })
@@ -147,7 +144,7 @@ onEachStore('the transfer of an area', backend => {
     const relisted = await transfer(db, { limits: { feed: 5, feedShare: 0 } }).run()
     assert.ok(front.requests().some(({ body }) => body?.queries?.[0]?.group_level), 'it was listed')
     assert.equal(relisted.counts.tiles, SIDE * SIDE - SIDE)
-    assert.deepEqual(relisted.counts, await assertSame(db, url, area))
+    assert.deepEqual(relisted.counts, await assertDeviceHolds(db, url, area))
   })
 
   it('fetches the new image of a version that was deleted and rewritten with the same length', async () => {
@@ -166,7 +163,7 @@ onEachStore('the transfer of an area', backend => {
         await store.couch.put({ ...doc, _attachments: { tile: image } })
       }
       const { counts } = await transfer(db, { limits }).run()
-      assert.deepEqual(counts, await assertSame(db, url, area))
+      assert.deepEqual(counts, await assertDeviceHolds(db, url, area))
     }
   })
 
@@ -177,25 +174,24 @@ onEachStore('the transfer of an area', backend => {
       square({ layer: 'osm', z, side: LARGE, time: T(2023 + seed), seed: (x, y) => seed * 2000 + x * LARGE + y })
     const listings = () => front.requests()
       .filter(({ kind, body }) => kind === 'index' && body.queries[0].reduce === false)
-    const bytesOf = entries => entries.reduce((sum, { bytes }) => sum + bytes.down, 0)
     beforeEach(() => store.write(tiles(6, 0)))
 
     it('adapts the number of tiles in a request to the connection', async () => {
       const db = pouch()
       const wholeTransfer = new Transfer({ couch: couch(), db: pouch(), area })
       await wholeTransfer.run()
-      const bytes = bytesOf(front.requests())
+      const bytes = receivedBytes(front.requests())
       front.forget()
       front.rule(entry => isBulk(entry) && { cut: 40e3 })
       const { counts, failed } = await new Transfer({ couch: couch(), db, area, limits: { retryDelay: 1 } }).run()
-      assert.deepEqual([counts, failed], [await assertSame(db, url, area), []])
-      const received = bytesOf(front.requests())
+      assert.deepEqual([counts, failed], [await assertDeviceHolds(db, url, area), []])
+      const received = receivedBytes(front.requests())
       assert.ok(received < 2 * bytes, `${received} bytes came, ${bytes} are needed`)
     })
 
     it('continues the listing where it stopped, with changes before and after that place', async () => {
       const db = pouch()
-      const listAll = async database => { await transfer(database, { limits }).run(); return bytesOf(listings()) }
+      const listAll = async database => { await transfer(database, { limits }).run(); return receivedBytes(listings()) }
       const bytes = await listAll(pouch())
       for (const rounds of [1, 2]) {
         front.forget()
@@ -216,8 +212,9 @@ onEachStore('the transfer of an area', backend => {
         }
       }
       const { counts } = await transfer(db, { limits }).run()
-      assert.deepEqual(counts, await assertSame(db, url, area))
-      assert.ok(bytesOf(listings()) < bytes * 2 / 3, `${bytesOf(listings())} bytes were listed, ${bytes} are all`)
+      assert.deepEqual(counts, await assertDeviceHolds(db, url, area))
+      const listed = receivedBytes(listings())
+      assert.ok(listed < bytes * 2 / 3, `${listed} bytes were listed, ${bytes} are all`)
       assert.equal((await readState(db)).next, undefined)
     })
 
@@ -235,7 +232,7 @@ onEachStore('the transfer of an area', backend => {
       assert.deepEqual([isComplete, failed.map(({ id }) => id)], [false, ['osm:6:0:7']])
       removeFault()
       const { counts } = await transfer(db, { limits }).run()
-      assert.deepEqual(counts, await assertSame(db, url, area))
+      assert.deepEqual(counts, await assertDeviceHolds(db, url, area))
     })
   })
 
@@ -262,7 +259,7 @@ onEachStore('the transfer of an area', backend => {
       { code: 'ABORTED' })
     assert.equal((await readState(db)).counts, undefined)
     const { counts } = await transfer(db).run()
-    assert.deepEqual(counts, await assertSame(db, url, area))
+    assert.deepEqual(counts, await assertDeviceHolds(db, url, area))
     assert.deepEqual((await readState(db)).counts, counts)
   })
 

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { removeEdition, removeLayer, removeTiles } from '../../loader/maintain/remove/index.js'
 import { onEachStore } from '../support/backends.js'
-import { HISTORY, STEP, T, dyingStore, historyOf, useStage, without } from '../support/removals.js'
+import { HISTORY, STEP, dyingStore, historyOf, useStage, without } from '../support/removals.js'
+import { yearStart } from '../support/tiles.js'
 
 const limits = { ...(process.env.TILECOUCH_LONG && { batch: 6 }) }
 
@@ -12,7 +13,8 @@ onEachStore('a removal that is killed', backend => {
   useStage(backend, stage => ({ store, url, reset } = stage))
 
   const cases = {
-    'of the newest edition': [own => removeEdition(own, 'osm', T(2022), { limits }), (tile, year) => year === '2022'],
+    'of the newest edition': [own => removeEdition(own, 'osm', yearStart(2022), { limits }),
+      (tile, year) => year === '2022'],
     'of all but the first edition': [own => removeTiles(own, 'osm', { since: '2021', limits }),
       (tile, year) => year > '2020'],
     'of a layer': [own => removeLayer(own, 'osm', { limits }), () => true]

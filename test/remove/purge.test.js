@@ -7,7 +7,8 @@ import { Couch } from '../../loader/store/couch.js'
 import { until } from '../../bench/wait.js'
 import { as, backends, json, onEachStore } from '../support/backends.js'
 import { withPeople } from '../support/people.js'
-import { HISTORY, T, historyOf, storeOf, useStage, versionsOf, without } from '../support/removals.js'
+import { HISTORY, historyOf, storeOf, useStage, versionsOf, without } from '../support/removals.js'
+import { yearStart } from '../support/tiles.js'
 
 const limits = { heard: 0 }
 const couchDb = backends.find(({ name }) => name === 'CouchDB')
@@ -32,7 +33,7 @@ suite('purging', () => {
   }
 
   it('leaves no trace in the changes and in the indexes', async () => {
-    const tally = await removeEdition(store, 'osm', T(2022), { purge: true, limits })
+    const tally = await removeEdition(store, 'osm', yearStart(2022), { purge: true, limits })
     assert.deepEqual([tally.versions, tally.fallen, tally.heads, tally.changed, tally.refused], [5, 4, 1, 0, 0])
     // a removed head, and the edition; past documents that heads fell back to stay in place
     assert.equal(tally.purged, 2)
@@ -43,7 +44,7 @@ suite('purging', () => {
     const stats = await store.stats('osm')
     const fallen = 4 // past documents that heads fell back to are counted as well
     assert.deepEqual([stats.versions, stats.last],
-      [[...versionsOf(without(HISTORY, (tile, year) => year === '2022'))].length + fallen, T(2021)])
+      [[...versionsOf(without(HISTORY, (tile, year) => year === '2022'))].length + fallen, yearStart(2021)])
     assert.equal((await store.info()).doc_del_count, 0)
   })
 
@@ -53,7 +54,7 @@ suite('purging', () => {
     await removeTiles(store, 'osm', { only: [{ z: 4, x: 1, y: 4 }], purge: true, limits: { ...limits, heard: 300 } })
     await until(() => events.deleted.length >= 3)
     assert.deepEqual([events.deleted.sort(), events.resets - before],
-      [['osm:4:1:4', `osm:4:1:4@${T(2020)}`, `osm:4:1:4@${T(2021)}`], 0])
+      [['osm:4:1:4', `osm:4:1:4@${yearStart(2020)}`, `osm:4:1:4@${yearStart(2021)}`], 0])
   })
 
   it('resets a follower that returns after it, but a deletion does not', async () => {
@@ -101,12 +102,13 @@ withPeople('a user who is not an admin', start => {
       const { database, writer: [name, password] } = people
       const store = await storeOf(database)
       const writerStore = await Store.open(as(database, name, password))
-      await assert.rejects(removeEdition(writerStore, 'osm', T(2022), { purge: true, limits }),
+      await assert.rejects(removeEdition(writerStore, 'osm', yearStart(2022), { purge: true, limits }),
         error => /FORBIDDEN|UNAUTHORIZED|PURGE_UNSUPPORTED/.test(error.code))
       assert.deepEqual(await historyOf(database), HISTORY)
       const { done, why } = await compact(writerStore, { when: 'always' })
       assert.deepEqual([done, why], [false, 'only an admin may compact'])
-      assert.equal((await removeEdition(writerStore, 'osm', T(2022), { limits })).versions, 5, 'a writer removes')
+      const { versions } = await removeEdition(writerStore, 'osm', yearStart(2022), { limits })
+      assert.equal(versions, 5, 'a writer removes')
       await store.destroy()
     } finally {
       await people.close()
@@ -136,7 +138,7 @@ onEachStore('a removal that is stopped between the deletion and the purge', back
     const { store, ids } = purging(false)
     const { unpurged, purged } = await removeLayer(store, 'osm', { purge: true, limits })
     assert.deepEqual([planned.unpurged, purged], [unpurged, unpurged])
-    for (const id of ['layer:osm', 'osm:4:1:4', `osm:4:1:4@${T(2020)}`]) assert.ok(ids.includes(id), id)
+    for (const id of ['layer:osm', 'osm:4:1:4', `osm:4:1:4@${yearStart(2020)}`]) assert.ok(ids.includes(id), id)
     if (backend.name === 'CouchDB') assert.equal((await store.info()).doc_del_count, 0)
     await assert.rejects(removeLayer(purging(false).store, 'osm', { purge: true, limits }), { code: 'LAYER_NOT_FOUND' })
     await store.destroy()

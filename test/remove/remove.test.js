@@ -11,14 +11,14 @@ import { replication } from '../support/bad-lines.js'
 import { startFront } from '../support/client/front.js'
 import { useFolder } from '../support/folder.js'
 import { as, json, onEachStore, request } from '../support/backends.js'
-import { png } from '../support/tiles.js'
-import { HISTORY, STEP, T, Z, docsOf, historyOf, interruptedStore, useStage, without } from '../support/removals.js'
+import { png, yearStart } from '../support/tiles.js'
+import { HISTORY, STEP, Z, docsOf, historyOf, interruptedStore, useStage, without } from '../support/removals.js'
 
 const remaining = without(without(HISTORY, (tile, year) => year === '2022'), tile => tile === '1/1')
 const noCounts = { changed: 0, refused: 0, named: [], purged: 0, unpurged: 0 }
 const LATER = '2021-06-01T00:00:00Z'
 const ID = `osm:${Z}:1:4`
-const newest = { layer: 'osm', z: Z, x: 1, y: 4, time: T(2023), bytes: png(40) }
+const newest = { layer: 'osm', z: Z, x: 1, y: 4, time: yearStart(2023), bytes: png(40) }
 
 const isWrite = ({ path }) => path === '_bulk_docs'
 /** Whether a request is the second step of a load. */
@@ -55,7 +55,7 @@ onEachStore('removing', backend => {
   })
 
   it('a dry run returns the same as the removal, and changes nothing', async () => {
-    for (const remove of [options => removeEdition(store, 'osm', T(2022), options),
+    for (const remove of [options => removeEdition(store, 'osm', yearStart(2022), options),
       options => removeTiles(store, 'osm', { since: '2021', ...options }),
       options => removeLayer(store, 'osm', options)]) {
       const { update_seq: seq } = await store.info()
@@ -66,7 +66,7 @@ onEachStore('removing', backend => {
   })
 
   it('heads fall back when the newest edition is removed, also to a gone version', async () => {
-    assert.deepEqual(await removeEdition(store, 'osm', T(2022)),
+    assert.deepEqual(await removeEdition(store, 'osm', yearStart(2022)),
       { ...noCounts, tiles: 5, versions: 5, bytes: sizeOf(23, 24, 26, 27), heads: 1, fallen: 4, editions: 1 })
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2022'))
     assert.deepEqual(await editions(), ['2020', '2021'])
@@ -75,13 +75,13 @@ onEachStore('removing', backend => {
 
   it('an edition of the past is removed, and heads keep their stored time and fields', async () => {
     const head = await store.couch.get(`osm:${Z}:1:4`)
-    await removeEdition(store, 'osm', T(2021))
+    await removeEdition(store, 'osm', yearStart(2021))
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2021'))
     assert.deepEqual(await store.couch.get(`osm:${Z}:1:4`), head)
   })
 
   it('a head that falls back is the earlier version, with all of its fields', async () => {
-    const past = await store.couch.get(`osm:${Z}:1:2@${T(2020)}`)
+    const past = await store.couch.get(`osm:${Z}:1:2@${yearStart(2020)}`)
     await removeTiles(store, 'osm', { since: '2021' })
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year !== '2020'))
     const { _id, _rev, _attachments, ...head } = await store.couch.get(`osm:${Z}:1:2`)
@@ -100,18 +100,19 @@ onEachStore('removing', backend => {
 
   it('a tile with a copy of its head in the past falls back below both', async () => {
     const head = await store.couch.get(`osm:${Z}:1:2`)
-    await store.write([{ layer: 'osm', z: Z, x: 1, y: 2, time: T(2023), bytes: png(50) }])
-    const [copy] = await store.couch.docs([`osm:${Z}:1:2@${T(2021)}`], { attachments: true })
+    await store.write([{ layer: 'osm', z: Z, x: 1, y: 2, time: yearStart(2023), bytes: png(50) }])
+    const [copy] = await store.couch.docs([`osm:${Z}:1:2@${yearStart(2021)}`], { attachments: true })
     assert.equal(copy.doc.time, head.time)
-    await removeEdition(store, 'osm', T(2023))
-    assert.equal((await store.couch.get(`osm:${Z}:1:2@${T(2021)}`)).time, head.time, 'the copy stays where it is')
-    await removeEdition(store, 'osm', T(2021))
+    await removeEdition(store, 'osm', yearStart(2023))
+    const { time } = await store.couch.get(`osm:${Z}:1:2@${yearStart(2021)}`)
+    assert.equal(time, head.time, 'the copy stays where it is')
+    await removeEdition(store, 'osm', yearStart(2021))
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2021'))
   })
 
   it('a tile whose head was deleted gets the newest version as its head, or is removed', async () => {
     for (const tile of ['1:4', '2:1']) await deleteDoc(`osm:${Z}:${tile}`)
-    await removeEdition(store, 'osm', T(2021))
+    await removeEdition(store, 'osm', yearStart(2021))
     const left = without(HISTORY, (tile, year) => year === '2021' || (['1/4', '2/1'].includes(tile) && year === '2022'))
     assert.deepEqual(await historyOf(url), left)
     await deleteDoc(`osm:${Z}:1:3`)
@@ -121,7 +122,7 @@ onEachStore('removing', backend => {
 
   it('a whole layer is removed, its document last', async () => {
     await deleteDoc(`osm:${Z}:1:4`)
-    await store.write([{ layer: 'osmosis', z: Z, x: 1, y: 1, time: T(2020), bytes: png(1) }])
+    await store.write([{ layer: 'osmosis', z: Z, x: 1, y: 1, time: yearStart(2020), bytes: png(1) }])
     const tally = await removeLayer(store, 'osm')
     assert.deepEqual([tally.tiles, tally.heads, tally.versions, tally.editions, tally.left], [6, 6, 13, 3, 0])
     const { rows } = await json(`${url}/_all_docs`)
@@ -133,7 +134,7 @@ onEachStore('removing', backend => {
 
   it('in batches of two tiles removes the same', async () => {
     const progress = []
-    await removeEdition(store, 'osm', T(2022),
+    await removeEdition(store, 'osm', yearStart(2022),
       { limits: { batch: 2 }, onProgress: ({ tiles }) => progress.push(tiles) })
     assert.deepEqual([progress.length > 2, progress.at(-1)], [true, 5])
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2022'))
@@ -142,12 +143,12 @@ onEachStore('removing', backend => {
   it('stops between two batches on a signal, and is finished by the next run', async () => {
     const controller = new AbortController()
     const options = { limits: { batch: 2 } }
-    await assert.rejects(removeEdition(store, 'osm', T(2022),
+    await assert.rejects(removeEdition(store, 'osm', yearStart(2022),
       { ...options, signal: controller.signal, onProgress: () => controller.abort() }), { code: 'ABORTED' })
     const remainingHistory = await historyOf(url)
     assert.notDeepEqual(remainingHistory, HISTORY)
     assert.deepEqual(await editions(), ['2020', '2021', '2022'], 'the edition is not gone before its last version is')
-    await removeEdition(store, 'osm', T(2022), options)
+    await removeEdition(store, 'osm', yearStart(2022), options)
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2022'))
   })
 
@@ -162,7 +163,7 @@ onEachStore('removing', backend => {
   })
 
   const removeBoth = async () => {
-    await removeEdition(store, 'osm', T(2022))
+    await removeEdition(store, 'osm', yearStart(2022))
     await removeTiles(store, 'osm', { only: [{ z: 4, x: 1, y: 1 }] })
   }
 
@@ -178,10 +179,10 @@ onEachStore('removing', backend => {
       await area.download()
       const [{ db }] = offline.databases('osm')
       const timeOnDevice = async y => (await db.get(`osm:4:1:${y}`).catch(() => undefined))?.time
-      assert.deepEqual([await timeOnDevice(1), await timeOnDevice(4)], [T(2020), T(2022)])
+      assert.deepEqual([await timeOnDevice(1), await timeOnDevice(4)], [yearStart(2020), yearStart(2022)])
       await removeBoth()
       await area.refresh()
-      assert.deepEqual([await timeOnDevice(1), await timeOnDevice(4)], [undefined, T(2021)])
+      assert.deepEqual([await timeOnDevice(1), await timeOnDevice(4)], [undefined, yearStart(2021)])
     } finally {
       await offline.close()
       await front.close()
@@ -224,7 +225,7 @@ onEachStore('removing', backend => {
 
   if (backend.name === 'embedded') {
     it('with purge, is refused if the store cannot purge', async () => {
-      for (const remove of [() => removeEdition(store, 'osm', T(2022), { purge: true }),
+      for (const remove of [() => removeEdition(store, 'osm', yearStart(2022), { purge: true }),
         () => removeLayer(store, 'osm', { purge: true }), () => removeTiles(store, 'osm', { purge: true })]) {
         await assert.rejects(remove(), { code: 'PURGE_UNSUPPORTED' })
       }
@@ -240,7 +241,7 @@ onEachStore('removing', backend => {
     }
 
     it('and the head falls back: the removed version does not return, and the load stays', async () => {
-      await loadAround(() => removeEdition(store, 'osm', T(2022)))
+      await loadAround(() => removeEdition(store, 'osm', yearStart(2022)))
       const remainingHistory = without(HISTORY, (tile, year) => year === '2022')
       assert.deepEqual(await historyOf(url), { ...remainingHistory, '1/4': { ...remainingHistory['1/4'], 2023: 40 } })
     })
@@ -254,12 +255,12 @@ onEachStore('removing', backend => {
   const columns = Object.keys(HISTORY).map(tile => tile.split('/').map(Number))
   const loadsOf = (time, seed) => columns.map(([x, y]) => ({ layer: 'osm', z: Z, x, y, time, bytes: png(seed) }))
   const otherWork = {
-    'a load of a newer time': { run: () => store.write(loadsOf(T(2023), 41)), adds: { 2023: 41 } },
+    'a load of a newer time': { run: () => store.write(loadsOf(yearStart(2023), 41)), adds: { 2023: 41 } },
     'a load of an older time': { run: () => store.write(loadsOf(LATER, 42)), adds: { '2021-06': 42 } },
-    'another removal': { run: () => removeEdition(store, 'osm', T(2021)), removes: '2021' }
+    'another removal': { run: () => removeEdition(store, 'osm', yearStart(2021)), removes: '2021' }
   }
   const removals = {
-    'the newest edition': [own => removeEdition(own, 'osm', T(2022)), (tile, year) => year === '2022'],
+    'the newest edition': [own => removeEdition(own, 'osm', yearStart(2022)), (tile, year) => year === '2022'],
     'whole tiles': [own => removeTiles(own, 'osm', { only: columns.map(([x, y]) => ({ z: Z, x, y })) }), () => true]
   }
   for (const [removal, [remove, isRemoved]] of Object.entries(removals)) {

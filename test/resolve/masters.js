@@ -8,7 +8,7 @@ import { backends, json } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { designFunctions } from '../support/published.js'
 import { differences } from '../mirror/compare.js'
-import { png } from '../support/tiles.js'
+import { png, seedOf } from '../support/tiles.js'
 
 export const T = day => `2024-01-0${day}T00:00:00Z`
 export const S = hour => `2024-06-01T0${hour}:00:00Z`
@@ -119,7 +119,7 @@ export class Masters {
       '&include_docs=true&attachments=true')
     return rows.map(({ doc }) => {
       const bytes = doc._attachments && Buffer.from(doc._attachments.tile.data, 'base64')
-      const image = bytes ? [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].find(seed => png(seed).equals(bytes)) : null
+      const image = bytes ? seedOf(bytes) : null
       return `${doc.time.slice(5, 19)}${doc.current ? '' : ' past'} ` +
         `${image}${doc.contested ? ` of ${doc.contested.slice(5, 19)}` : ''}`
     })

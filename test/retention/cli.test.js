@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { backends } from '../support/backends.js'
 import { runAtTerminal, runCommand } from '../support/cli.js'
-import { at, useExpiry } from '../support/expiry.js'
-import { fill, openStore } from '../support/prunes.js'
+import { later, useExpiry } from '../support/expiry.js'
+import { openStore, writeHistory } from '../support/prunes.js'
 import { pattern } from '../support/pattern.js'
 
 describe('tilecouch prune', () => {
@@ -15,8 +15,8 @@ describe('tilecouch prune', () => {
     store = await openStore(url)
     const days =
       [1, 2, 3, 4, 5].map(day => ({ time: `2024-03-0${day}T00:00:00Z`, images: [day, day % 2, 7], edition: day > 2 }))
-    await fill(store, 'osm', days)
-    await fill(store, 'plain', days.slice(0, 1))
+    await writeHistory(store, 'osm', days)
+    await writeHistory(store, 'plain', days.slice(0, 1))
   })
 
   const run = (...argv) => runCommand([...argv, '--db', url])
@@ -120,7 +120,7 @@ describe('expired tiles on the command line', () => {
 
   before(async () => {
     await map.store.defineLayer('osm', {})
-    await map.write([0, 1, 2].map(x => map.tile(x, { expires: at(x) })))
+    await map.write([0, 1, 2].map(x => map.tile(x, { expires: later(x) })))
   })
 
   it('are listed by a dry run up to --limit, and removed after a confirmation', async () => {

@@ -8,7 +8,9 @@ import { json, onEachStore } from '../support/backends.js'
 import { memorySource } from '../support/memory-source.js'
 import { png } from '../support/tiles.js'
 import { docsOf, dyingStore, interruptedStore } from '../support/removals.js'
-import { NOW, assertShows, clone, contentOf, fill, historyOf, openStore, plain, prunedOf } from '../support/prunes.js'
+import {
+  NOW, assertShows, clone, contentOf, historyOf, openStore, plain, prunedOf, writeHistory
+} from '../support/prunes.js'
 
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const KILL_STEP = process.env.TILECOUCH_LONG ? 1 : 4 // a prune is killed at each n-th of its writes
@@ -33,7 +35,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     this.timeout(60000)
     url = await backend.database()
     store = await openStore(url)
-    await fill(store, 'first', historyOf(SEED))
+    await writeHistory(store, 'first', historyOf(SEED))
   })
 
   it('shows every kept moment unchanged, keeps nothing else, and has nothing to prune again', async () => {
@@ -173,7 +175,7 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     const images = [1, 2, 1, null, 3, 1, null]
     const editions = images.map((image,
       at) => ({ time: `2024-03-0${at + 1}T00:00:00Z`, images: [image, at + 1, at ? at + 1 : null], edition: true }))
-    await fill(store, layer, editions, { tileSize: 64 })
+    await writeHistory(store, layer, editions, { tileSize: 64 })
     for (const { time, images: editionImages } of editions) {
       const written = editionImages.length - (time.startsWith('2024-03-01') ? 1 : 0)
       await store.putEdition(layer, time,

@@ -11,7 +11,7 @@ import { serve } from '../../server/serve.js'
 import { until } from '../../bench/wait.js'
 import { usePouches } from '../support/client/pouches.js'
 import { backends, json, onEachPair, onEachStore, post, put, request } from '../support/backends.js'
-import { startServer } from '../support/server.js'
+import { startRelay } from '../support/relay.js'
 import { png } from '../support/tiles.js'
 import { theirs } from '../mirror/compare.js'
 import { designsOf, origin } from '../mirror/pairs.js'
@@ -220,31 +220,25 @@ onEachPair('design documents of a source', (from, to) => {
 })
 
 onEachStore('a source that sends documents that were not requested', backend => {
-  let url, store, target, server, proxy
+  let url, store, target, proxy
   beforeEach(async () => {
     url = await backends[0].database() // it answers in JSON, which is easy to change
     target = await backend.database()
     store = await origin(url, { side: 2 })
-    server = await startServer(tamper)
-    proxy = server.url + new URL(url).pathname
+    proxy = await startRelay(url, {
+      onRequest: ({ headers }) => { headers.accept = 'application/json' },
+      onAnswer: addDocuments
+    })
   })
-  afterEach(() => server.close())
+  afterEach(() => proxy.close())
 
-  async function tamper (req, res) {
-    let body = ''
-    for await (const chunk of req) body += chunk
-    const headers = { 'content-type': 'application/json', accept: 'application/json' }
-    const answer =
-      await fetch(`${new URL(url).origin}${req.url}`, { method: req.method, headers, ...(body && { body }) })
-    let text = await answer.text()
-    if (req.url.includes('/_bulk_get')) {
-      const { results } = JSON.parse(text)
-      const fields = { _rev: '9-aa', _revisions: { start: 9, ids: ['aa'] }, type: 'layer', validate_doc_update: SPITE }
-      const evil = ['_design/evil', '_design/tiles', 'tilecouch-evil'].map(_id => ({ ok: { _id, ...fields } }))
-      results[0].docs.push(...evil)
-      text = JSON.stringify({ results })
-    }
-    res.writeHead(answer.status, { 'content-type': 'application/json' }).end(text)
+  function addDocuments (answer, { url: path }) {
+    if (!path.includes('/_bulk_get')) return
+    const { results } = JSON.parse(answer.body)
+    const fields = { _rev: '9-aa', _revisions: { start: 9, ids: ['aa'] }, type: 'layer', validate_doc_update: SPITE }
+    const evil = ['_design/evil', '_design/tiles', 'tilecouch-evil'].map(_id => ({ ok: { _id, ...fields } }))
+    results[0].docs.push(...evil)
+    answer.body = JSON.stringify({ results })
   }
 
   /** Checks that the target has no document that was not requested. */
@@ -257,7 +251,7 @@ onEachStore('a source that sends documents that were not requested', backend => 
   }
 
   it('adds nothing to a new mirror', async () => {
-    const { docs, refused, ready } = await mirror(proxy, target)
+    const { docs, refused, ready } = await mirror(proxy.url, target)
     assert.deepEqual([docs, refused, ready.created], [4 + 1 + 1 + 2 + 1, 0, true])
     await checkTarget()
   })
@@ -265,7 +259,7 @@ onEachStore('a source that sends documents that were not requested', backend => 
   it('adds nothing to a mirror with a validation function, which design documents bypass', async () => {
     await mirror(url, target)
     await store.defineLayer('relief')
-    const { docs, refused } = await mirror(proxy, target, { layers: ['relief', 'osm'] })
+    const { docs, refused } = await mirror(proxy.url, target, { layers: ['relief', 'osm'] })
     assert.deepEqual([docs, refused], [1, 0])
     await checkTarget()
   })

@@ -45,7 +45,7 @@ describe('passwords', function () {
     (password, db = 'tiles') => `http://root${password === undefined ? '' : `:${password}`}@${serverUrl.host}/${db}`
 
   it('are read from a file that an option or the environment names', async () => {
-    const file = path.join(folder.dir, 'password')
+    const file = folder.path('password')
     await writeFile(file, `${SECRET}\n`, { mode: 0o600 })
     for (const [args, env] of [[['--db', address(), '--password-file', file]],
       [['--db', address()], { COUCHDB_PASSWORD_FILE: file }],
@@ -57,7 +57,7 @@ describe('passwords', function () {
   })
 
   it('are refused from a file that others may write, and a file that others may read is reported', async () => {
-    const file = path.join(folder.dir, 'password')
+    const file = folder.path('password')
     const env = { COUCHDB_PASSWORD_FILE: file }
     const refused = (text, why) => assert.throws(() => secretOf('COUCHDB_PASSWORD', env), error => {
       assert.deepEqual([error.code, why.test(error.message), error.message.includes(SECRET)],
@@ -240,11 +240,10 @@ describe('the files and output of commands', function () {
   const folder = useFolder()
   let server
   beforeEach(async () => {
-    server = await startEmbedded({ dir: path.join(folder.dir, 'data'), admins: { root: SECRET } })
+    server = await startEmbedded({ dir: folder.path('data'), admins: { root: SECRET } })
   })
   afterEach(() => server?.close())
 
-  const inside = name => path.join(folder.dir, name)
   async function runQuietly (args) {
     const { code, out, err } = await runCommand(args)
     assert.ok(!(out + err).includes(SECRET), out + err)
@@ -256,29 +255,29 @@ describe('the files and output of commands', function () {
     const url = db => `http://root:${SECRET}@${host}/${db}`
     folder.write({ 'tiles/1/0/0.png': png(1), 'tiles/1/1/0.png': png(2) })
     const commands = [
-      ['load', inside('tiles'), '--layer', 'osm', '--time', '2024-01-01', '--db', url('one')],
+      ['load', folder.path('tiles'), '--layer', 'osm', '--time', '2024-01-01', '--db', url('one')],
       ['load', url('one'), '--source-layer', 'osm', '--layer', 'copied', '--time', '2024-02-01', '--db', url('two')],
       ['mirror', url('one'), url('two')],
       ['copy', 'osm', 'again', '--from', url('one'), '--db', url('two')],
-      ['backup', inside('all.tcb'), '--db', url('two')],
-      ['restore', inside('all.tcb'), '--yes', '--db', url('three')],
-      ['export', 'osm', inside('out.mbtiles'), '--db', url('two')],
-      ['export', 'osm', inside('out'), '--db', url('two')],
-      ['export', 'osm', inside('trees'), '--tree', '--db', url('two')],
-      ['diff', 'osm', 'copied', '--geojson', inside('diff.json'), '--db', url('two')],
-      ['check', '--report', inside('found.jsonl'), '--db', url('two')],
-      ['doctor', '--metrics', inside('doctor.prom'), '--db', url('two')],
+      ['backup', folder.path('all.tcb'), '--db', url('two')],
+      ['restore', folder.path('all.tcb'), '--yes', '--db', url('three')],
+      ['export', 'osm', folder.path('out.mbtiles'), '--db', url('two')],
+      ['export', 'osm', folder.path('out'), '--db', url('two')],
+      ['export', 'osm', folder.path('trees'), '--tree', '--db', url('two')],
+      ['diff', 'osm', 'copied', '--geojson', folder.path('diff.json'), '--db', url('two')],
+      ['check', '--report', folder.path('found.jsonl'), '--db', url('two')],
+      ['doctor', '--metrics', folder.path('doctor.prom'), '--db', url('two')],
       ['check', 'osm', '--db', url('two')]
     ]
     for (const args of commands) {
       const { code, text } = await runQuietly(args)
       assert.ok(code === 0 || ['doctor', 'check', 'diff'].includes(args[0]), `${args[0]}: ${text}`)
     }
-    const files = readdirSync(folder.dir, { recursive: true }).map(name => inside(String(name)))
+    const files = readdirSync(folder.dir, { recursive: true }).map(name => folder.path(String(name)))
       .filter(name => statSync(name).isFile())
     assert.ok(files.length > 20, String(files.length))
     for (const file of files) assert.ok(!readFileSync(file).includes(SECRET), file)
-    assert.equal(statSync(inside('all.tcb')).mode & 0o077, 0, 'a backup is for its owner')
+    assert.equal(statSync(folder.path('all.tcb')).mode & 0o077, 0, 'a backup is for its owner')
     for (const faultyUrl of [`http://root:${SECRET} x@h/tiles`, `http://root:${SECRET}"'@h/tiles`,
       `http:root:${SECRET}@h/tiles`, `root:${SECRET}@h/tiles`]) await runQuietly(['info', '--db', faultyUrl])
   })

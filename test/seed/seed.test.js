@@ -5,7 +5,7 @@ import { addSeconds, compareIds, now, parseArea, tileId } from '../../core/index
 import { json, onEachStore } from '../support/backends.js'
 import { pixelsOf, tilePixels } from '../support/upstream-server.js'
 import { checkInvariants } from '../support/invariants.js'
-import { TILE, adds, counts, pyramid, useSeeding } from '../support/seeding.js'
+import { TILE, addsUp, counts, pyramid, useSeeding } from '../support/seeding.js'
 import { publishFunctions } from '../support/published.js'
 
 const HOUR = 3600
@@ -21,7 +21,7 @@ onEachStore('seeding', backend => {
     assert.deepEqual(counts(summary), { tiles: pyramid(3), fetched: pyramid(3), new: pyramid(3) })
     assert.deepEqual([summary.planned, progress.at(-1)], [pyramid(3), pyramid(3)])
     assert.deepEqual(progress, [...progress].sort((a, b) => a - b))
-    assert.ok(adds(summary), 'every tile is counted once')
+    assert.ok(addsUp(summary), 'every tile is counted once')
     assert.deepEqual(plans[0].zooms.map(({ tiles }) => tiles), [1, 4, 16, 64])
     const tiles = await checkInvariants(map.url)
     assert.equal(tiles.size, pyramid(3))

@@ -4,7 +4,7 @@ import { Store, parseArea, seed } from '../../loader/index.js'
 import { as, onEachStore } from '../support/backends.js'
 import { until } from '../../bench/wait.js'
 import { LOOPBACK } from '../support/upstream-server.js'
-import { adds, counts, pyramid, QUICK, useSeeding } from '../support/seeding.js'
+import { QUICK, addsUp, counts, pyramid, useSeeding } from '../support/seeding.js'
 import { publishFunctions } from '../support/published.js'
 
 const listOf = ids => ({
@@ -117,7 +117,7 @@ onEachStore('seeding in trouble', backend => {
     await assert.rejects(map.seed({ fetching: { ...QUICK, failures: 10 } }), error => {
       assert.equal(error.code, 'UPSTREAM_FAILED')
       assert.ok(error.summary.failed < 13 && error.summary.new === 21, JSON.stringify(counts(error.summary)))
-      assert.ok(adds(error.summary))
+      assert.ok(addsUp(error.summary))
       return true
     })
     assert.equal((await map.tiles()).length, 21)
@@ -167,7 +167,7 @@ onEachStore('seeding in trouble', backend => {
       assert.equal(error.code, 'ABORTED')
       assert.ok(error.summary.fetched >= 20 && error.summary.fetched <= 23, `${error.summary.fetched} fetched`)
       assert.equal(error.summary.new, error.summary.fetched)
-      assert.ok(adds(error.summary))
+      assert.ok(addsUp(error.summary))
       return true
     })
     const stored = (await map.tiles()).length

@@ -9,7 +9,8 @@ import { publishFunctions } from '../support/published.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { PLACES } from './readers.js'
-import { PARTS, T, World, YEARS } from './world.js'
+import { PARTS, World, YEARS } from './world.js'
+import { yearStart } from '../support/tiles.js'
 
 const LONG = Boolean(process.env.TILECOUCH_LONG)
 const RUNS = +(process.env.TILECOUCH_HISTORIES ?? (LONG ? 300 : 10))
@@ -93,7 +94,7 @@ onEachStore(`random histories of a layer (${RUNS}, seed ${SEED})`, backend => {
     await fc.assert(fc.asyncProperty(histories, async ({ years, steps: historySteps }) => {
       if (historyCount % RENEWED === 0) world = await newWorld()
       world.begin(historyCount++ % DEAR === 0)
-      const freeTimes = years.map(T)
+      const freeTimes = years.map(yearStart)
       for (const step of historySteps) await world.play(step, freeTimes)
       await world.check()
     }),

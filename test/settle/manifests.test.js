@@ -14,11 +14,10 @@ import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { memorySource } from '../support/memory-source.js'
 import { useStore } from '../support/store.js'
-import { png } from '../support/tiles.js'
+import { png, yearStart } from '../support/tiles.js'
 
 const digest = seed => `md5-${hash('md5', String(seed), 'base64')}`
 const content = seed => contentOf(digest(seed))
-const T = year => `${year}-01-01T00:00:00Z`
 
 describe('a block of an edition', () => {
   /** @param {Map<string, string>} tiles column,row -> content */
@@ -83,7 +82,7 @@ describe('the statements of editions about a tile', () => {
   /** A database with one manifest of tiles on a diagonal, each in a block of its own. */
   async function storeManifest ({ complete = true, tiles = 3 } = {}) {
     const couch = new Database('m')
-    const writer = new ManifestWriter(couch, { layer: 'osm', time: T(2024), run: '20240101T000000000-aaaa' })
+    const writer = new ManifestWriter(couch, { layer: 'osm', time: yearStart(2024), run: '20240101T000000000-aaaa' })
     for (let index = 0; index < tiles; index++) {
       writer.add({ z: 10, x: index * 64, y: index * 64, digest: index === 1 ? null : digest(index) })
     }
@@ -173,7 +172,7 @@ onEachStore('the baseline of an edition', backend => {
 
   const open = address => new Store(new Counting(address))
   const edition = (store, layer, year, seed, options) =>
-    load(store, memorySource(squareOf(seed)), { layer, time: T(year), ...options })
+    load(store, memorySource(squareOf(seed)), { layer, time: yearStart(year), ...options })
 
   it('is the last manifest, even if other documents and layers were written during its load', async () => {
     const store = open(url)
@@ -181,7 +180,7 @@ onEachStore('the baseline of an edition', backend => {
     let running
     const work = async () => {
       await otherStore.couch.update('work:20260101T000000000-abcd', () => ({ type: 'work', done: 1 }))
-      await otherStore.write([{ layer: 'another', ...TILE, time: T(2022), bytes: png(E) }])
+      await otherStore.write([{ layer: 'another', ...TILE, time: yearStart(2022), bytes: png(E) }])
     }
     await edition(store, 'first', 2022, D, { onBegin: () => { running = work() } })
     await running
@@ -207,9 +206,9 @@ onEachStore('the baseline of an edition', backend => {
     const source = sourceAfter(D, async () => {
       await store.couch.update('work:20260101T000000000-efgh', () => ({ type: 'work', done: 1 }))
       await store.couch.put({ _id: '_local/something', done: 1 })
-      await store.write([{ layer: 'another', ...TILE, time: T(2021), bytes: png(E) }])
+      await store.write([{ layer: 'another', ...TILE, time: yearStart(2021), bytes: png(E) }])
     })
-    await load(store, source, { layer: 'alone', time: T(2022) })
+    await load(store, source, { layer: 'alone', time: yearStart(2022) })
     assert.equal(store.couch.feeds, 0)
     store.couch.asked = 0
     assert.equal((await edition(store, 'alone', 2023, D)).unchanged, SIDE ** 2)
@@ -222,9 +221,9 @@ onEachStore('the baseline of an edition', backend => {
     const source = sourceAfter(D, async () => {
       if (!isFirst) return
       isFirst = false
-      await store.write([{ layer: 'same', ...TILE, time: T(2023), bytes: png(E) }])
+      await store.write([{ layer: 'same', ...TILE, time: yearStart(2023), bytes: png(E) }])
     })
-    await load(store, source, { layer: 'same', time: T(2022) })
+    await load(store, source, { layer: 'same', time: yearStart(2022) })
     assert.ok(store.couch.feeds > 0)
     await edition(store, 'same', 2024, D)
     assert.deepEqual((await store.head('same', 5, 3, 4)).bytes, png(D))
@@ -237,7 +236,7 @@ onEachStore('the baseline of an edition', backend => {
     await edition(store, 'second', 2022, D, {
       onProgress ({ created }) {
         if (created === SIDE ** 2) writing ??=
-          otherStore.write([{ layer: 'second', ...TILE, time: T(2023), bytes: png(E) }])
+          otherStore.write([{ layer: 'second', ...TILE, time: yearStart(2023), bytes: png(E) }])
       }
     })
     await writing
@@ -254,8 +253,8 @@ onEachStore('the baseline of an edition', backend => {
     await Store.create(mirrorUrl)
     await mirror(url, mirrorUrl)
     // a correction before the feed position of the other database
-    await copy.write([{ layer: 'third', ...TILE, time: T(2023), bytes: png(E) }])
-    const version = { layer: 'another', z: 10, y: 0, time: T(2023), bytes: png(E) }
+    await copy.write([{ layer: 'third', ...TILE, time: yearStart(2023), bytes: png(E) }])
+    const version = { layer: 'another', z: 10, y: 0, time: yearStart(2023), bytes: png(E) }
     const otherTiles = Array.from({ length: 600 }, (_, x) => ({ ...version, x }))
     assert.equal((await copy.write(otherTiles)).failed, 0)
     await edition(copy, 'third', 2024, D)

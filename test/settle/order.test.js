@@ -11,9 +11,8 @@ import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { memorySource } from '../support/memory-source.js'
 import { publishedStore } from '../support/published.js'
-import { png } from '../support/tiles.js'
+import { png, seedOf, yearStart } from '../support/tiles.js'
 
-const T = year => `${year}-01-01T00:00:00Z`
 const [D, E] = [1, 2]
 const SIDE = 10
 
@@ -46,14 +45,15 @@ onEachStore('editions in any order', backend => {
   beforeEach(async () => { ({ store, url } = await publishedStore(backend)) })
   afterEach(() => store.destroy())
 
-  const edition = (year, image, options) => load(store, sourceOf(image), { layer: 'osm', time: T(year), ...options })
+  const edition = (year, image, options) =>
+    load(store, sourceOf(image), { layer: 'osm', time: yearStart(year), ...options })
   const assertShown = async (expected, [x, y] = [3, 4]) => {
     const actual = {}
     for (const moment of Object.keys(expected)) {
       const reading = moment === 'now' ? store.head('osm', 5, x, y) : store.at('osm', 5, x, y, moment)
       const bytes =
         await reading.then(version => version.bytes, error => { assert.equal(error.code, 'TILE_NOT_FOUND') })
-      actual[moment] = bytes ? [D, E].find(seed => bytes.equals(png(seed))) : null
+      actual[moment] = bytes ? seedOf(bytes) : null
     }
     assert.deepEqual(actual, expected)
     await checkInvariants(url)
@@ -78,7 +78,7 @@ onEachStore('editions in any order', backend => {
     await edition(2022, D)
     const summaries = await Promise.all([2023, 2024].map(
       async (year, index) => load(await Store.open(url), sourceOf(index ? D : E),
-        { layer: 'osm', time: T(year), batch: 7 })
+        { layer: 'osm', time: yearStart(year), batch: 7 })
     ))
     assert.deepEqual(summaries.map(({ failed }) => failed), [0, 0])
     await assertShown({ 2022: D, 2023: E, 2024: D, now: D })
@@ -96,10 +96,10 @@ onEachStore('editions in any order', backend => {
   for (const isFirst of [true, false]) {
     it(`give VERSION_TAKEN to the slower of two loads for one time (began ${isFirst ? 'first' : 'last'})`, async () => {
       const addressOf = index => ({ z: 5, x: index % SIDE, y: Math.floor(index / SIDE) })
-      const version = { layer: 'osm', time: T(2022), bytes: png(D) }
+      const version = { layer: 'osm', time: yearStart(2022), bytes: png(D) }
       await store.write(Array.from({ length: SIDE ** 2 }, (_, index) => ({ ...version, ...addressOf(index) })))
       const [begun, allRead, otherEnded] = [gate(), gate(), gate()]
-      const options = { layer: 'osm', time: T(2024), batch: 10, concurrency: 1 }
+      const options = { layer: 'osm', time: yearStart(2024), batch: 10, concurrency: 1 }
       const onProgress = ({ unchanged }) => { if (unchanged === SIDE ** 2) allRead.open() }
       // the late load finds every tile unchanged before the early load has written a tile
       const source = slowSource(D, otherEnded.promise)
@@ -166,7 +166,7 @@ onEachStore('editions in any order', backend => {
         yield * sourceOf(image).tiles()
       }
     })
-    const options = { layer: 'osm', time: T(2024), batch: 10, concurrency: 1 }
+    const options = { layer: 'osm', time: yearStart(2024), batch: 10, concurrency: 1 }
     const onProgress = ({ unchanged }) => { if (unchanged >= 90) firstRead.open() }
     const firstSource = sourceAfter((x, y) => isPlace(x, y, 0) ? undefined : D, firstBegan, laterBegan)
     const laterImage = (x, y) => isPlace(x, y, 0) ? E : D
@@ -190,9 +190,9 @@ onEachStore('editions in any order', backend => {
     await edition(2022, D)
     await edition(2023, E)
     await edition(2024, D)
-    await removeEdition(store, 'osm', T(2023))
+    await removeEdition(store, 'osm', yearStart(2023))
     await assertShown({ 2022: D, 2023: D, 2024: D, now: D })
-    await removeEdition(store, 'osm', T(2022))
+    await removeEdition(store, 'osm', yearStart(2022))
     await assertShown({ 2022: null, 2023: null, 2024: D, now: D })
     await edition(2023, E)
     await assertShown({ 2022: null, 2023: E, 2024: D, now: D })
@@ -200,12 +200,13 @@ onEachStore('editions in any order', backend => {
 
   it('apply a removal that arrives before the document of its layer', async () => {
     const [z, x, y] = [5, 3, 4]
-    await store.write(
-      [{ layer: 'osm', z, x, y, time: T(2022), bytes: png(D) }, { layer: 'osm', z, x, y, time: T(2023), bytes: png(E) }]
-    )
+    await store.write([
+      { layer: 'osm', z, x, y, time: yearStart(2022), bytes: png(D) },
+      { layer: 'osm', z, x, y, time: yearStart(2023), bytes: png(E) }
+    ])
     const run = newRun()
     await store.couch.update(`removed:osm:${run}`,
-      () => ({ type: 'removed', layer: 'osm', run, since: T(2022), until: T(2022) }))
+      () => ({ type: 'removed', layer: 'osm', run, since: yearStart(2022), until: yearStart(2022) }))
     await resolve(store)
     await assertShown({ 2022: null, 2023: E, now: E })
   })
@@ -224,9 +225,10 @@ onEachStore('editions in any order', backend => {
   it('name a lost image as unknown, even after another edition was removed', async () => {
     await edition(2022, D)
     await edition(2023, E)
-    await removeEdition(store, 'osm', T(2022))
+    await removeEdition(store, 'osm', yearStart(2022))
     const id = 'osm:5:3:4'
-    for (const { _id, _rev } of (await store.couch.docs([id, `${id}@${T(2023)}`])).flatMap(({ doc }) => doc ?? [])) {
+    const rows = await store.couch.docs([id, `${id}@${yearStart(2023)}`])
+    for (const { _id, _rev } of rows.flatMap(({ doc }) => doc ?? [])) {
       await store.couch.bulk([{ _id, _rev, _deleted: true }])
     }
     const { named } = await resolve(store)

@@ -5,20 +5,21 @@ import { GONE, contentOf } from '../../core/store/blocks.js'
 import { planTile, versionIn } from '../../core/store/plan.js'
 import { resolve } from '../../loader/check/conflicts.js'
 import { Store } from '../../loader/store/index.js'
-import { png } from '../support/tiles.js'
+import { png, yearStart } from '../support/tiles.js'
 import { MemoryCouch } from '../resolve/memory-couch.js'
 
 const ID = 'osm:1:0:0'
-const T = year => `${year}-01-01T00:00:00Z`
 const [A, B, C] = ['A', 'B', 'C'].map(image => contentOf(`md5-${hash('md5', image, 'base64')}`))
 const run = number => `202401010000000${number}-aaaa`
 
 /** @returns {any} */
-const version = (year, content, number, { id = `${ID}@${T(year)}`, seen = [], rev = `1-${content}${number}` } = {}) => (
-  { id, rev, time: T(year), content, run: run(number), seen }
+const version = (
+  year, content, number, { id = `${ID}@${yearStart(year)}`, seen = [], rev = `1-${content}${number}` } = {}
+) => (
+  { id, rev, time: yearStart(year), content, run: run(number), seen }
 )
 const head = (year, content, number, options) => version(year, content, number, { id: ID, ...options })
-const stated = (year, content, number) => ({ time: T(year), content, run: run(number) })
+const stated = (year, content, number) => ({ time: yearStart(year), content, run: run(number) })
 const known =
   (statements = [], removed = []) => ({ statements, isRemoved: (time, by) => removed.some(n => by === run(n)) })
 const added = (year, content, number, inManifest = true) => (
@@ -33,15 +34,17 @@ function lineOf ({ id, rev, want, end }) {
   return `${id.slice(ID.length) || 'head'} ${content}${rev ? ' over another' : ''}`
 }
 const lines = ({ writes }) => writes.map(lineOf)
-const nameOf = time => `@${T(time)}`
+const nameOf = time => `@${yearStart(time)}`
 
 describe('a stored document', () => {
   it('is read as a version even if its fields have invalid values', () => {
     const doc = {
-      _id: ID, time: T(2020), run: run(1), seen: [[T(2021), run(2)]],
-      stored: T(2020), contested: T(2019), _attachments: { tile: { digest: 'md5-AAAAAAAAAAAAAAAAAAAAAA==' } }
+      _id: ID, time: yearStart(2020), run: run(1), seen: [[yearStart(2021), run(2)]],
+      stored: yearStart(2020), contested: yearStart(2019),
+      _attachments: { tile: { digest: 'md5-AAAAAAAAAAAAAAAAAAAAAA==' } }
     }
-    assert.deepEqual([versionIn(doc).run, versionIn(doc).seen, versionIn(doc).contested], [run(1), doc.seen, T(2019)])
+    assert.deepEqual([versionIn(doc).run, versionIn(doc).seen, versionIn(doc).contested],
+      [run(1), doc.seen, yearStart(2019)])
     for (const odd of [null, 5, true, {}, [], [[]], [null], [[null, 5]], 'x']) {
       const { run: readRun, seen, contested } = versionIn(
         { ...doc, run: typeof odd === 'string' ? undefined : odd, stored: odd, seen: odd, contested: odd, origin: odd }
@@ -85,7 +88,7 @@ describe('the plan for a tile', () => {
     const statements = [stated(2020, B, 2)]
     const plan = planTile(ID, [head(2020, A, 1)], [], known(statements), [added(2020, B, 2)])
     assert.deepEqual(lines(plan), ['@2019-12-31T23:59:59Z A of 2019'])
-    assert.equal(plan.writes[0].want?.contested, T(2020))
+    assert.equal(plan.writes[0].want?.contested, yearStart(2020))
   })
 
   it('deletes removed versions, and moves the head back before it deletes from the past', () => {
@@ -109,7 +112,7 @@ describe('the plan for a tile', () => {
   })
 
   it('moves a head to the time of a later single write when its own statement is removed', () => {
-    const seen = [[T(2022), run(2)]]
+    const seen = [[yearStart(2022), run(2)]]
     const planBefore = planTile(ID, [head(2020, A, 1, { seen })], [], known([stated(2020, A, 1)]))
     assert.deepEqual(lines(planBefore), [])
     const planAfter = planTile(ID, [head(2020, A, 1, { seen })], [], known([stated(2020, A, 1)], [1]))

@@ -6,13 +6,12 @@ import { Store, check, copyLayer, expire, load, mirror, moveLayer,
   prune, removeEdition, removeLayer, resolve } from '../../loader/index.js'
 import { json } from '../support/backends.js'
 import { memorySource } from '../support/memory-source.js'
-import { png } from '../support/tiles.js'
+import { png, yearStart } from '../support/tiles.js'
 import { compareDear, compareReaders, compareStore, expectSound } from './comparison.js'
 import { Model } from './model.js'
 import { PLACES } from './readers.js'
 
 export const YEARS = [2019, 2020, 2021, 2022, 2023]
-export const T = year => `${year}-01-01T00:00:00Z`
 
 /** Parts of the map: how a mirror selects them, and which tiles belong to them. */
 export const PARTS = {
@@ -59,7 +58,7 @@ export class World {
     this.copies = this.urls.map(() => new Model())
     this.styles = this.urls.map(() => /** @type {Record<string, number>} */ ({}))
     this.loaded = /** @type {any[]} */ ([])
-    this.yearsOfStyles = YEARS.map(T)
+    this.yearsOfStyles = YEARS.map(yearStart)
   }
 
   /** @param {number} storeIndex 0 or 1 @param {any} [kill] @returns {Promise<Store>} */
@@ -314,7 +313,7 @@ export class World {
   /** Compares the style of the layer at each time with the expected one. */
   async #compareStyles (store, storeIndex) {
     const styles = this.styles[storeIndex]
-    for (const time of YEARS.map(T)) {
+    for (const time of YEARS.map(yearStart)) {
       const newest = Object.keys(styles).filter(styleTime => styleTime <= time).sort().at(-1)
       const expected = newest && STYLES[styles[newest]].digest
       assert.equal((await store.style(this.layer, time))?.digest, expected,
@@ -343,6 +342,6 @@ export class World {
 
 /** Now (undefined), and the times since the last prune. @param {Model} model */
 function timesOf ({ since }) {
-  const times = [undefined, ...YEARS.map(T), '2021-07-01T00:00:00Z', T(2030)]
+  const times = [undefined, ...YEARS.map(yearStart), '2021-07-01T00:00:00Z', yearStart(2030)]
   return times.filter(time => time === undefined || time >= since)
 }

@@ -8,6 +8,15 @@ import { zxyToTileId } from 'pmtiles'
 import { flipY } from '../../core/index.js'
 
 /**
+ * Tiles for `writeMbtiles`.
+ * @param {Record<string, Uint8Array | string>} imagesByTile z/x/y -> bytes
+ */
+export const tileListOf = imagesByTile => Object.entries(imagesByTile).map(([name, bytes]) => {
+  const [z, x, y] = name.split('/').map(Number)
+  return { z, x, y, bytes: Buffer.from(bytes) }
+})
+
+/**
  * @param {string} file
  * @param {Iterable<{z: number, x: number, y: number, bytes: Uint8Array | null}>} tiles
  * @param {Record<string, string | number>} [metadata]

@@ -1,6 +1,5 @@
 // The output of `tilecouch load` for sources that are not files: before, during and after the load.
 import assert from 'node:assert/strict'
-import path from 'node:path'
 import { load, parseArea } from '../../loader/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
@@ -64,12 +63,12 @@ onEachStore('tilecouch load', backend => {
         { type: 'wms', url: `${map.upstream.url}/wms`, layers: 'map', buffer: 0 }
       ), 'bad.json': '{ "type": "wms" ' }
     )
-    const wms = path.join(folder.dir, 'wms.json')
+    const wms = folder.path('wms.json')
     const { code, out, err } =
       await run(['--upstream', wms, '-l', 'map', ...BOX, '--concurrency', '2', '--rate', '50/s'])
     assert.equal(code, 0, err)
     assert.match(out, new RegExp(`${tileCount} written`))
-    assert.equal((await run(['--upstream', path.join(folder.dir, 'bad.json'), '-l', 'map', ...BOX]))
+    assert.equal((await run(['--upstream', folder.path('bad.json'), '-l', 'map', ...BOX]))
       .err.includes('[CONFIG_INVALID]'), true)
     assert.equal((await map.store.layer('map')).upstream, undefined)
   })
@@ -78,7 +77,7 @@ onEachStore('tilecouch load', backend => {
     const polygon = { type: 'Polygon', coordinates: [[[0, 0], [60, 0], [0, 60], [0, 0]]] }
     folder.write({ 'part.geojson': JSON.stringify(polygon) })
     const { code, out } = await run([address(), '-l', 'map', '--polygon',
-      path.join(folder.dir, 'part.geojson'), '--bbox', '0,0,40,40', '-z', '5', '--json'])
+      folder.path('part.geojson'), '--bbox', '0,0,40,40', '-z', '5', '--json'])
     assert.equal(code, 0)
     assert.equal(JSON.parse(out).created, parseArea({ polygon, bbox: '0,0,40,40' }).count({ min: 5, max: 5 }))
   })

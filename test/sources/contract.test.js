@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import path from 'node:path'
 import { Store, flipY, openSource, parseArea, selectorOf } from '../../loader/index.js'
 import { Couch } from '../../loader/store/couch.js'
-import { contents, inOrder, useRangeServer } from '../support/archives.js'
-import { tilesOf } from '../support/memory-source.js'
+import { inOrder, tilesByName, useRangeServer } from '../support/archives.js'
+import { tilesOf, withSource } from '../support/memory-source.js'
 import { useFolder } from '../support/folder.js'
 import { backends } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { publishFunctions } from '../support/published.js'
-import { writeArchive, writeMbtiles } from './archive-writers.js'
+import { tileListOf, writeArchive, writeMbtiles } from './archive-writers.js'
 
 const T = '2024-03-01T00:00:00Z'
 const SIDE = 8 // of a square in the middle of zoom 5
@@ -18,10 +18,6 @@ const names = ['0/0/0', '1/0/1', '2/3/0', '2/3/3', '10/2/1', '10/2/10', '10/2/2'
   ...Array.from({ length: SIDE * SIDE }, (_, index) => `5/${12 + index % SIDE}/${12 + Math.floor(index / SIDE)}`)]
 const tiles = Object.fromEntries(names.map((name, index) => [name, png(index)]))
 const placeOf = name => name.split('/').map(Number)
-const tileListOf = imagesByTile => Object.entries(imagesByTile).map(([name, bytes]) => {
-  const [z, x, y] = placeOf(name)
-  return { z, x, y, bytes }
-})
 
 const metadata = {
   name: 'City', description: 'd', attribution: '©', version: 2, format: 'jpeg', minzoom: '0', maxzoom: 14,
@@ -80,7 +76,7 @@ const kinds = {
     let count = 0
     return {
       write: (imagesByTile, layerMetadata = {}) =>
-        writeMbtiles(path.join(folder.dir, `city-${++count}.mbtiles`), tileListOf(imagesByTile), layerMetadata),
+        writeMbtiles(folder.path(`city-${++count}.mbtiles`), tileListOf(imagesByTile), layerMetadata),
       otherScheme: 'xyz',
       always: {}
     }
@@ -92,7 +88,7 @@ const kinds = {
         folder.write(
           { 'city.pmtiles': writeArchive({ tiles: imagesByTile, leaf: 20, ...archiveOptions(layerMetadata) }) }
         )
-        return path.join(folder.dir, 'city.pmtiles')
+        return folder.path('city.pmtiles')
       },
       always: { format: 'png', minzoom: 0, maxzoom: 26 },
       isCounted: true
@@ -134,19 +130,13 @@ for (const [title, setUp] of Object.entries(kinds)) {
     this.timeout(30000)
     const { write, options, otherScheme, always, isCounted } = setUp()
 
-    async function using (name, extraOptions, use) {
-      const source = await openSource(name, { ...options, ...extraOptions })
-      try {
-        return await use(source)
-      } finally {
-        await source.close()
-      }
-    }
+    const using = async (name, extraOptions, use) =>
+      withSource(await openSource(name, { ...options, ...extraOptions }), use)
 
     it('yields its tiles with their bytes in the order of ids, to several readers at once too', async () => {
       const name = await write(tiles)
       await using(name, {}, async source => {
-        const [first, ...otherLists] = await Promise.all([contents(source), tilesOf(source), tilesOf(source)])
+        const [first, ...otherLists] = await Promise.all([tilesByName(source), tilesOf(source), tilesOf(source)])
         assert.deepEqual(first, Object.fromEntries(names.map(tile => [tile, tiles[tile].toString('latin1')])))
         assert.deepEqual(Object.keys(first), inOrder(names))
         if (!options) assert.equal(source.name, path.basename(name))
@@ -179,7 +169,7 @@ for (const [title, setUp] of Object.entries(kinds)) {
           return [`${z}/${x}/${flipY(z, y)}`, tiles[name].toString('latin1')]
         }))
         await using(await write(tiles), { scheme: otherScheme }, async source => {
-          const contentByTile = await contents(source)
+          const contentByTile = await tilesByName(source)
           assert.deepEqual(contentByTile, flipped)
           assert.deepEqual(Object.keys(contentByTile), inOrder(Object.keys(flipped)))
         })

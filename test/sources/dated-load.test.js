@@ -1,7 +1,6 @@
 // Loading a dated set with one command, which is stopped, killed and run again.
 import assert from 'node:assert/strict'
 import { rmSync, utimesSync } from 'node:fs'
-import path from 'node:path'
 import { Store } from '../../loader/store/index.js'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
@@ -28,15 +27,14 @@ onEachStore('a load of a dated set', backend => {
   const folder = useFolder()
   let url
   beforeEach(async () => { url = await backend.database() })
-  const pathOf = name => path.join(folder.dir, name)
 
   /** Writes a set of three sources: MBTiles, a folder, and MBTiles. */
   function writeSet (side) {
-    writeMbtiles(pathOf('set/town_2021.mbtiles'), town(0, side))
+    writeMbtiles(folder.path('set/town_2021.mbtiles'), town(0, side))
     folder.write(
       Object.fromEntries(town(1, side).map(({ z, x, y, bytes }) => [`set/town-2022-07/${z}/${x}/${y}.png`, bytes]))
     )
-    writeMbtiles(pathOf('set/town@2023-06-01T121500Z.mbtiles'), town(2, side))
+    writeMbtiles(folder.path('set/town@2023-06-01T121500Z.mbtiles'), town(2, side))
   }
   const expectedVersions = side => TIMES.flatMap((time, edition) => [
     ...town(edition, side).map(tile => ({ layer: 'town', time, ...tile })),
@@ -55,17 +53,17 @@ onEachStore('a load of a dated set', backend => {
     for (const [index, [name, expectedName]] of cases.entries()) {
       url = await backend.database()
       for (const year of [2021, 2022]) {
-        writeMbtiles(pathOf(`named-${index}/town-${year}.mbtiles`), town(0, 2),
+        writeMbtiles(folder.path(`named-${index}/town-${year}.mbtiles`), town(0, 2),
           { name: name.replace('2021', `${year}`) })
       }
-      assert.equal((await run(pathOf(`named-${index}/*.mbtiles`), '--dated')).code, 0)
+      assert.equal((await run(folder.path(`named-${index}/*.mbtiles`), '--dated')).code, 0)
       assert.equal((await (await Store.open(url)).layer('town')).name, expectedName, name)
     }
   })
 
   it('makes an edition of each source, oldest first, with a line for each and a total', async () => {
     writeSet()
-    const { code, out, err } = await run(pathOf('set'), '--dated', '--complete')
+    const { code, out, err } = await run(folder.path('set'), '--dated', '--complete')
     assert.equal(code, 0, err)
     assert.match(err, /^3 sources, from 2021-01-01T00:00:00Z to 2023-06-01T12:15:00Z\n/)
     const lines = out.split('\n')
@@ -82,32 +80,33 @@ onEachStore('a load of a dated set', backend => {
 
   it('loads archives again only when they have changed', async () => {
     writeSet()
-    await run(pathOf('set'), '--dated')
-    const repeated = JSON.parse((await run(pathOf('set'), '--dated', '--json')).out)
+    await run(folder.path('set'), '--dated')
+    const repeated = JSON.parse((await run(folder.path('set'), '--dated', '--json')).out)
     assert.deepEqual(repeated.editions.map(({ skipped, unchanged }) => [skipped, unchanged]),
       [[true, undefined], [false, 56], [true, undefined]])
     assert.deepEqual([repeated.tiles, repeated.unchanged], [56, 56])
 
-    writeMbtiles(pathOf('set/town-2024.mbtiles'), town(3))
-    utimesSync(pathOf('set/town_2021.mbtiles'), new Date(), new Date(Date.now() - 5000))
-    const extended = JSON.parse((await run(pathOf('set'), '--dated', '--json', '--title', 'The {name} of {time}')).out)
+    writeMbtiles(folder.path('set/town-2024.mbtiles'), town(3))
+    utimesSync(folder.path('set/town_2021.mbtiles'), new Date(), new Date(Date.now() - 5000))
+    const extended =
+      JSON.parse((await run(folder.path('set'), '--dated', '--json', '--title', 'The {name} of {time}')).out)
     assert.deepEqual(extended.editions.map(({ skipped }) => skipped), [false, false, true, false])
     assert.deepEqual([extended.advanced, (await editions()).at(-1)],
       [32, ['2024-01-01T00:00:00Z', 'The town-2024 of 2024-01-01', 56, 0, true]])
 
-    const completeRun = JSON.parse((await run(pathOf('set'), '--dated', '--json', '--complete')).out)
+    const completeRun = JSON.parse((await run(folder.path('set'), '--dated', '--json', '--complete')).out)
     assert.deepEqual(completeRun.editions.map(({ skipped }) => skipped),
       [false, false, false, false], 'another kind of load')
     assert.equal(completeRun.gone, 8)
-    assert.match((await run(pathOf('set/*.mbtiles'), '--dated', '--complete')).out,
+    assert.match((await run(folder.path('set/*.mbtiles'), '--dated', '--complete')).out,
       /^.*loaded before\n.*loaded before\n.*loaded before\ntown: 3 editions, all loaded before\n$/)
   }).timeout(60000)
 
   it('lists bad tiles, stores the good tiles, and loads that source again in the next run', async () => {
     writeSet()
-    writeMbtiles(pathOf('set/town-2024.mbtiles'),
+    writeMbtiles(folder.path('set/town-2024.mbtiles'),
       [...town(3).slice(1), { z: 5, x: 1, y: 0, bytes: Buffer.from('<html>') }])
-    const { code, out } = await run(pathOf('set'), '--dated', '--complete')
+    const { code, out } = await run(folder.path('set'), '--dated', '--complete')
     assert.equal(code, 1)
     assert.match(out, pattern(
       /town-2024: 56 tiles .* 1 failed .*\n/,
@@ -117,13 +116,13 @@ onEachStore('a load of a dated set', backend => {
     assert.match(out, /\n {2}1 failed\n$/)
     assert.equal((await (await Store.open(url)).at('town', 5, 1, 0, '2024')).time,
       TIMES[2], 'what could not be read is not gone')
-    assert.equal(JSON.parse((await run(pathOf('set'), '--dated', '--complete', '--json')).out).editions.at(-1).skipped,
-      false)
+    const repeated = await run(folder.path('set'), '--dated', '--complete', '--json')
+    assert.equal(JSON.parse(repeated.out).editions.at(-1).skipped, false)
   }).timeout(60000)
 
   it('resumes after it was stopped in the middle', async () => {
     writeSet(32)
-    const stopped = start(pathOf('set'), '--dated', '--batch', '20', '--store-concurrency', '1')
+    const stopped = start(folder.path('set'), '--dated', '--batch', '20', '--store-concurrency', '1')
     await until(() => /town_2021: /.test(stopped.said.out) || stopped.child.exitCode !== null,
       { timeout: 60000, what: 'the first edition' })
     stopped.child.kill('SIGINT')
@@ -132,7 +131,7 @@ onEachStore('a load of a dated set', backend => {
     assert.match(out, /\ntown \(stopped\): [12] of 3 editions, /)
     assert.match(out, /Run it again to continue/)
     await checkInvariants(url)
-    const repeated = JSON.parse((await run(pathOf('set'), '--dated', '--json')).out)
+    const repeated = JSON.parse((await run(folder.path('set'), '--dated', '--json')).out)
     assert.deepEqual([repeated.editions[0].skipped, repeated.failed, repeated.editions.at(-1).skipped],
       [true, 0, false])
     await checkLoaded(url, expectedVersions(32).filter(({ gone }) => !gone))
@@ -140,12 +139,13 @@ onEachStore('a load of a dated set', backend => {
 
   it('reports a tile that cannot be read as failed', async () => {
     writeSet()
-    writeMbtiles(pathOf('set/town-2024.mbtiles'), town(3))
-    const { code, out, err } = await run(pathOf('set'), pathOf('set/town-2024.mbtiles'), '--dated', '--ttl', 'soon')
+    writeMbtiles(folder.path('set/town-2024.mbtiles'), town(3))
+    const { code, out, err } =
+      await run(folder.path('set'), folder.path('set/town-2024.mbtiles'), '--dated', '--ttl', 'soon')
     assert.deepEqual([code, out], [1, ''], err)
-    rmSync(pathOf('set/town-2022-07/5/3/3.png'))
+    rmSync(folder.path('set/town-2022-07/5/3/3.png'))
     folder.write({ 'set/town-2022-07/5/3/3.png/not-a-file': '' })
-    const second = await run(pathOf('set'), '--dated')
+    const second = await run(folder.path('set'), '--dated')
     assert.equal(second.code, 1)
     assert.match(second.out, /town-2022-07: 56 tiles .* 1 failed/)
   }).timeout(60000)
@@ -153,10 +153,10 @@ onEachStore('a load of a dated set', backend => {
   it('loads diffs among other sources, and refuses them with --complete before it loads', async () => {
     writeSet()
     folder.write({ 'set/town-2022-09-diff/gone.txt': '5/1/1\n5/1/2\n', 'set/town-2022-09-diff/5/2/2.png': png(9999) })
-    const refusedRun = await run(pathOf('set'), '--dated', '--complete')
+    const refusedRun = await run(folder.path('set'), '--dated', '--complete')
     assert.deepEqual([refusedRun.code, refusedRun.out], [1, ''])
     assert.match(refusedRun.err, /town-2022-09-diff" for --complete: it is a diff.* \[BAD_OPTION\]/)
-    const { gone, editions: loadedEditions } = JSON.parse((await run(pathOf('set'), '--dated', '--json')).out)
+    const { gone, editions: loadedEditions } = JSON.parse((await run(folder.path('set'), '--dated', '--json')).out)
     assert.deepEqual([gone, loadedEditions.length], [2, 4])
     const store = await Store.open(url)
     await assert.rejects(store.at('town', 5, 1, 1, '2022'), { code: 'TILE_NOT_FOUND' })
@@ -165,10 +165,10 @@ onEachStore('a load of a dated set', backend => {
 
   it('refuses options that contradict each other', async () => {
     writeSet()
-    const set = pathOf('set')
+    const set = folder.path('set')
     for (const argv of [
       [set, '--dated', '--time', '2024'], [set, '--dated', '--source-layer', 'osm'],
-      ['--dated'], [pathOf('set/town_2021.mbtiles'), pathOf('set/town-2022-07')], [],
+      ['--dated'], [folder.path('set/town_2021.mbtiles'), folder.path('set/town-2022-07')], [],
       ['--dated', '--upstream', 'x.json'], [set, '--upstream', 'x.json']
     ]) {
       const { code, err } = await run(...argv)

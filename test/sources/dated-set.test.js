@@ -12,11 +12,10 @@ import { writeMbtiles } from './archive-writers.js'
 
 describe('a dated set', () => {
   const folder = useFolder()
-  const pathOf = name => path.join(folder.dir, name)
   const tiles = (name, seed = 1) => folder.write({ [`${name}/0/0/0.png`]: png(seed) })
-  const mbtiles = (name, metadata) => writeMbtiles(pathOf(name), [{ z: 0, x: 0, y: 0, bytes: png(1) }], metadata)
+  const mbtiles = (name, metadata) => writeMbtiles(folder.path(name), [{ z: 0, x: 0, y: 0, bytes: png(1) }], metadata)
   const findMembers = async (names, options) => {
-    const { members, passedOver } = await openSet(names.map(pathOf), options)
+    const { members, passedOver } = await openSet(names.map(folder.path), options)
     return [members.map(({ name, time }) => `${name} ${time.slice(0, 10)}`),
       passedOver.map(file => path.relative(folder.dir, file))]
   }
@@ -101,8 +100,8 @@ describe('a dated set', () => {
 
   it('follows links to sources, and fails when a link leads nowhere', async () => {
     tiles('set/data/x')
-    symlinkSync(pathOf('set/data/x'), pathOf('set/tiles-2024'))
-    symlinkSync(pathOf('nowhere'), pathOf('set/tiles-2025'))
+    symlinkSync(folder.path('set/data/x'), folder.path('set/tiles-2024'))
+    symlinkSync(folder.path('nowhere'), folder.path('set/tiles-2025'))
     assert.equal(await codeOf(findMembers(['set'])), 'SOURCE_NOT_FOUND')
     assert.deepEqual((await findMembers(['set/*4']))[0], ['tiles-2024 2024-01-01'])
   })

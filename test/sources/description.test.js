@@ -1,6 +1,5 @@
 // A TileJSON, a map style or another description as a source. Its addresses, zooms, bounds and name are used.
 import assert from 'node:assert/strict'
-import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { parseArea } from '../../core/index.js'
 import { openSource } from '../../loader/index.js'
@@ -134,14 +133,14 @@ onEachStore('a description of tiles', backend => {
     folder.write({
       'map.json': JSON.stringify(tileJson()), 'relative.json': JSON.stringify(tileJson({ tiles: ['{z}/{x}/{y}.png'] }))
     })
-    const file = path.join(folder.dir, 'map.json')
+    const file = folder.path('map.json')
     const run = (...argv) => runCommand(['load', file, '--layer', 'map', '--time', '2023', '--db', map.url, ...argv])
     assert.match((await run()).err, /\[UPSTREAM_ADDRESS\]/)
     const { code, out, err } = await run('--upstream-networks', '127.0.0.0/8', '--contact', 'me@example.org')
     assert.equal(code, 0, err)
     assert.match(out, new RegExp(`^map@.*: ${part.area.count(part.zooms)} tiles in `))
     assert.match(requests.at(-1)?.headers['user-agent'], /me@example\.org/)
-    const error = await refusalOf(path.join(folder.dir, 'relative.json'))
+    const error = await refusalOf(folder.path('relative.json'))
     assert.deepEqual([error.code, /is not complete: load it from its server/.test(error.message)],
       ['SOURCE_UNREADABLE', true])
   })

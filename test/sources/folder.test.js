@@ -13,8 +13,7 @@ import { png } from '../support/tiles.js'
 describe('a hostile folder', () => {
   const folder = useFolder()
   useDefaults(sourceLimits)
-  const pathOf = name => path.join(folder.dir, name)
-  const tiles = () => pathOf('tiles')
+  const tiles = () => folder.path('tiles')
 
   beforeEach(function () {
     if (process.platform === 'win32') this.skip() // Windows has no named pipes
@@ -39,13 +38,15 @@ describe('a hostile folder', () => {
   const harm = {
     'a pipe': [file => execFileSync('mkfifo', [file]), 'SOURCE_UNREADABLE: it is no regular file'],
     'a folder': [file => mkdirSync(file), 'SOURCE_UNREADABLE: it is no regular file'],
-    'a link to a pipe': [file => { execFileSync('mkfifo', [pathOf('tiles/pipe')]); symlinkSync('../../pipe', file) },
-      'SOURCE_UNREADABLE: it is no regular file'],
+    'a link to a pipe': [file => {
+      execFileSync('mkfifo', [folder.path('tiles/pipe')])
+      symlinkSync('../../pipe', file)
+    }, 'SOURCE_UNREADABLE: it is no regular file'],
     'a link to a device without an end': [file => symlinkSync('/dev/zero', file), OUT],
-    'a link to a file elsewhere': [file => symlinkSync(pathOf('secret/1/0/1.png'), file), OUT],
+    'a link to a file elsewhere': [file => symlinkSync(folder.path('secret/1/0/1.png'), file), OUT],
     'a link to a file elsewhere, by a way from here': [file => symlinkSync('../../../secret/1/0/1.png', file), OUT],
     'a link to a link to a file elsewhere': [
-      file => { symlinkSync('../secret/1/0/1.png', pathOf('tiles/away')); symlinkSync('../../away', file) }, OUT
+      file => { symlinkSync('../secret/1/0/1.png', folder.path('tiles/away')); symlinkSync('../../away', file) }, OUT
     ],
     'a file of more bytes than a tile may have': [file => {
       folder.write({ [path.relative(folder.dir, file)]: '' }); truncateSync(file, sourceLimits.tile + 1)
@@ -53,7 +54,7 @@ describe('a hostile folder', () => {
   }
   for (const [title, [make, why]] of Object.entries(harm)) {
     it(`has ${title} for a tile: that tile fails, and the other tiles are read`, async () => {
-      make(pathOf('tiles/1/0/1.png'))
+      make(folder.path('tiles/1/0/1.png'))
       assert.deepEqual(await readAll(), { '1/0/0': png(1).length, '1/0/1': why })
       const { kinds, examples } = await check(tiles())
       assert.deepEqual([kinds['unreadable-tile'], examples['unreadable-tile'].where], [1, '1/0/1.png'])
@@ -61,12 +62,12 @@ describe('a hostile folder', () => {
   }
 
   it('may have links that stay inside it, and may be reached through a link', async () => {
-    mkdirSync(pathOf('tiles/2'))
-    symlinkSync('0.png', pathOf('tiles/1/0/1.png'))
-    symlinkSync('../1/0', pathOf('tiles/2/3'))
-    symlinkSync(pathOf('tiles/1/0/0.png'), pathOf('tiles/1/0/2.png'))
-    symlinkSync('tiles', pathOf('link'))
-    for (const name of [tiles(), pathOf('link'), `${pathOf('link')}/`]) {
+    mkdirSync(folder.path('tiles/2'))
+    symlinkSync('0.png', folder.path('tiles/1/0/1.png'))
+    symlinkSync('../1/0', folder.path('tiles/2/3'))
+    symlinkSync(folder.path('tiles/1/0/0.png'), folder.path('tiles/1/0/2.png'))
+    symlinkSync('tiles', folder.path('link'))
+    for (const name of [tiles(), folder.path('link'), `${folder.path('link')}/`]) {
       assert.deepEqual(Object.entries(await readAll(name)).map(([tile, size]) => size === png(1).length && tile).sort(),
         ['1/0/0', '1/0/1', '1/0/2', '2/3/0', '2/3/1', '2/3/2'])
       assert.deepEqual((await check(name)).kinds['unreadable-tile'], undefined)
@@ -75,16 +76,16 @@ describe('a hostile folder', () => {
 
   it('is refused when a folder in it is a link that leads out of it', async () => {
     for (const name of ['2', '1/3']) {
-      symlinkSync(pathOf('secret/1'), pathOf(`tiles/${name}`))
+      symlinkSync(folder.path('secret/1'), folder.path(`tiles/${name}`))
       await assert.rejects(readAll(), { code: 'SOURCE_UNREADABLE', message: /leads out of the folder/ })
       assert.deepEqual((await check(tiles())).examples['unreadable-tile'].where, name)
-      rmSync(pathOf(`tiles/${name}`))
+      rmSync(folder.path(`tiles/${name}`))
     }
   })
 
   it('is read once when it links to itself', async () => {
-    symlinkSync('.', pathOf('tiles/2'))
-    symlinkSync('..', pathOf('tiles/1/1'))
+    symlinkSync('.', folder.path('tiles/2'))
+    symlinkSync('..', folder.path('tiles/1/1'))
     assert.deepEqual(Object.keys(await readAll()), ['1/0/0'])
   })
 
@@ -92,15 +93,15 @@ describe('a hostile folder', () => {
     it(`is refused when ${name} is not a regular file in it, or is too long`, async () => {
       for (const make of [file => execFileSync('mkfifo', [file]), file => symlinkSync('/dev/zero', file),
         file => symlinkSync('../secret/metadata.json', file), file => symlinkSync(name, file)]) {
-        make(pathOf(`tiles/${name}`))
+        make(folder.path(`tiles/${name}`))
         await assert.rejects(openSource(tiles()), { code: 'SOURCE_UNREADABLE' })
         assert.ok((await check(tiles())).faults || name === '.tilecouch.json')
-        rmSync(pathOf(`tiles/${name}`))
+        rmSync(folder.path(`tiles/${name}`))
       }
       assert.deepEqual(await tilesOf(await openSource(tiles())), ['1/0/0'])
       if (name === 'gone.txt') return // gone.txt is read line by line
       folder.write({ [`tiles/${name}`]: '' })
-      truncateSync(pathOf(`tiles/${name}`), 1e9)
+      truncateSync(folder.path(`tiles/${name}`), 1e9)
       await assert.rejects(openSource(tiles()), { code: 'SOURCE_UNREADABLE', message: /more than 16000000/ })
     })
   }
@@ -114,18 +115,18 @@ describe('a hostile folder', () => {
 
   it('skips and lists members of a dated set that lead out of it or are no files', async () => {
     folder.write({ 'set/2023/1/0/0.png': png(1) })
-    symlinkSync('../secret', pathOf('set/2024'))
-    symlinkSync('2023', pathOf('set/2025'))
-    symlinkSync('/dev/zero', pathOf('set/2026.mbtiles'))
-    execFileSync('mkfifo', [pathOf('set/2027.pmtiles')])
-    const { members, passedOver } = await openSet([pathOf('set')])
+    symlinkSync('../secret', folder.path('set/2024'))
+    symlinkSync('2023', folder.path('set/2025'))
+    symlinkSync('/dev/zero', folder.path('set/2026.mbtiles'))
+    execFileSync('mkfifo', [folder.path('set/2027.pmtiles')])
+    const { members, passedOver } = await openSet([folder.path('set')])
     assert.deepEqual(members.map(({ name }) => name), ['2023', '2025'])
-    assert.deepEqual(passedOver, ['set/2024', 'set/2026.mbtiles', 'set/2027.pmtiles'].map(pathOf))
+    assert.deepEqual(passedOver, ['set/2024', 'set/2026.mbtiles', 'set/2027.pmtiles'].map(folder.path))
   })
 
   it('is refused when it is a pipe or a device', async () => {
-    execFileSync('mkfifo', [pathOf('city.mbtiles')])
-    for (const name of [pathOf('city.mbtiles'), '/dev/zero']) {
+    execFileSync('mkfifo', [folder.path('city.mbtiles')])
+    for (const name of [folder.path('city.mbtiles'), '/dev/zero']) {
       await assert.rejects(openSource(name), { code: 'SOURCE_UNKNOWN' })
       await assert.rejects(check(name), { code: 'SOURCE_UNKNOWN' })
     }
@@ -164,10 +165,10 @@ describe('a folder of tiles', () => {
 
   it('names the path that it cannot read', async () => {
     folder.write({ '1/0/0.png': 'x' })
-    symlinkSync(path.join(folder.dir, 'nowhere'), path.join(folder.dir, '2'))
+    symlinkSync(folder.path('nowhere'), folder.path('2'))
     const source = await openSource(folder.dir) // its files are listed later
     await assert.rejects(tilesOf(source), { code: 'SOURCE_UNREADABLE', message: /[/\\]2/ })
-    await assert.rejects(openSource(path.join(folder.dir, '1/0/0.png/b')), { code: 'SOURCE_UNREADABLE' })
+    await assert.rejects(openSource(folder.path('1/0/0.png/b')), { code: 'SOURCE_UNREADABLE' })
   })
 
   it('is one beside files of another kind, also when it has the deepest zoom alone', async () => {
@@ -180,10 +181,9 @@ describe('a source', () => {
 
   it('is refused when it does not exist, is of an unknown kind, or gets a bad scheme', async () => {
     folder.write({ 'a.txt': 'x' })
-    const pathOf = name => path.join(folder.dir, name)
-    await assert.rejects(openSource(pathOf('none')), { code: 'SOURCE_NOT_FOUND' })
-    await assert.rejects(openSource(pathOf('a.txt')), { code: 'SOURCE_UNKNOWN' })
-    await assert.rejects(openSource(pathOf('a.txt/b')), { code: 'SOURCE_UNREADABLE' })
+    await assert.rejects(openSource(folder.path('none')), { code: 'SOURCE_NOT_FOUND' })
+    await assert.rejects(openSource(folder.path('a.txt')), { code: 'SOURCE_UNKNOWN' })
+    await assert.rejects(openSource(folder.path('a.txt/b')), { code: 'SOURCE_UNREADABLE' })
     await assert.rejects(openSource(folder.dir, { scheme: 'zyx' }), { code: 'BAD_OPTION' })
   })
 })

@@ -2,7 +2,6 @@
 // be aborted at any time.
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
-import path from 'node:path'
 import Database from 'libsql'
 import { until } from '../../bench/wait.js'
 import { check, openSource } from '../../loader/index.js'
@@ -30,7 +29,7 @@ describe('a hostile MBTiles file', function () {
   before(function () { if (!childrenOf(process.pid)) this.skip() }) // only Linux lists child processes
 
   function make (sql, values = []) {
-    const file = path.join(folder.dir, 'city.mbtiles')
+    const file = folder.path('city.mbtiles')
     const db = new Database(file)
     db.exec(`${TABLE}; INSERT INTO own VALUES (0, 0, 0, x'${png(1).toString('hex')}')`)
     db.exec(sql)
@@ -160,7 +159,7 @@ describe('a hostile MBTiles file', function () {
     assert.equal(source.fields.vector_layers.length, layers.length)
     for (const statement of ["INSERT INTO metadata VALUES ('name', zeroblob(20000000))",
       'INSERT INTO metadata SELECT a.value, b.value FROM json_each(:list) a, json_each(:list) b']) {
-      const file = path.join(folder.dir, 'city.mbtiles')
+      const file = folder.path('city.mbtiles')
       const db = new Database(file)
       db.exec(statement.replaceAll(':list', `'[${Array.from({ length: 500 }, (_, n) => n)}]'`))
       db.close()

@@ -1,6 +1,5 @@
 // Files and addresses that are not sources of tiles. The error names their kind and the next command.
 import assert from 'node:assert/strict'
-import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { check, openSet, openSource } from '../../loader/index.js'
 import { commandNamed, runCommand } from '../support/cli.js'
@@ -130,7 +129,6 @@ const flags = (await commandNamed('load'))?.options.flatMap(({ short, long }) =>
 
 describe('a file or address that is no source of tiles', () => {
   const folder = useFolder()
-  const pathOf = name => path.join(folder.dir, name)
 
   /** Returns the error, and asserts that the commands in its advice have only existing options. */
   async function errorOf (name) {
@@ -156,7 +154,7 @@ describe('a file or address that is no source of tiles', () => {
       const isFolder = name.endsWith('/')
       folder.write(isFolder ? Object.fromEntries(Object.entries(content).map(([file, bytes]) => [name + file, bytes]))
         : { [name]: content })
-      await assertRefused(pathOf(name.replace(/\/$/, '')), message, advice)
+      await assertRefused(folder.path(name.replace(/\/$/, '')), message, advice)
     })
   }
 
@@ -171,22 +169,22 @@ describe('a file or address that is no source of tiles', () => {
       ['tiles/14/8530', /one column of zoom 14: the zooms are in \S*tiles$/, /tilecouch load \S*tiles --layer NAME$/],
       ['low/3', /only zoom 3: the zooms are in \S*low$/, /tilecouch load \S*low --layer NAME --zoom 3$/],
       ['low/3/1', /one column of zoom 3/, /tilecouch load \S*low --layer NAME$/]
-    ]) await assertRefused(pathOf(name), message, advice)
-    const source = await openSource(pathOf('years/2023'))
+    ]) await assertRefused(folder.path(name), message, advice)
+    const source = await openSource(folder.path('years/2023'))
     await source.close()
   })
 
   it('is refused in a dated set too', async () => {
     await assert.rejects(openSet(['s3://maps/2024/']), { code: 'SOURCE_NOT_TILES' })
     folder.write({ 'set/town-2023.zip': ZIP, 'set/2024/0/0/0.png': png(1) })
-    await assert.rejects(openSet([pathOf('set')]), { code: 'SOURCE_NOT_TILES', message: /town-2023\.zip" is a zip/ },
-      'not passed over')
+    await assert.rejects(openSet([folder.path('set')]),
+      { code: 'SOURCE_NOT_TILES', message: /town-2023\.zip" is a zip/ }, 'not passed over')
   })
 
   it('is refused by check too when it is a zip or tar', async () => {
     folder.write({ 'a.zip': ZIP, 'a.tgz': gzipSync(tar) })
     for (const name of ['a.zip', 'a.tgz']) {
-      await assert.rejects(check(pathOf(name)), { code: 'SOURCE_NOT_TILES', advice: /Unpack it/ })
+      await assert.rejects(check(folder.path(name)), { code: 'SOURCE_NOT_TILES', advice: /Unpack it/ })
     }
   })
 
@@ -200,7 +198,7 @@ describe('a file or address that is no source of tiles', () => {
 
   it('is named without control characters, and quoted for the shell', async () => {
     folder.write({ 'bad/\u001b[31m$(touch x)`y`".geojson': GEOJSON })
-    const { advice, message } = await errorOf(pathOf('bad'))
+    const { advice, message } = await errorOf(folder.path('bad'))
     assert.ok(!(advice + message).includes('\u001b'))
     assert.match(advice, /"\S*\/bad\/\ufffd\[31m\\\$\(touch x\)\\`y\\`\\"\.geojson"/)
   })
@@ -211,19 +209,19 @@ describe('a file or address that is no source of tiles', () => {
       'tiles/project.qgz': 'x', 'tiles/conf.xml': '<x>',
       'nothing/readme.txt': 'x'
     })
-    for (const name of ['tiles', 'nothing']) await (await openSource(pathOf(name))).close()
+    for (const name of ['tiles', 'nothing']) await (await openSource(folder.path(name))).close()
   })
 
   it('is unknown when its content is not recognised', async () => {
     folder.write({ 'a.json': '{"a": 1}', 'b.json': '{', 'c.xml': '<a/>', 'd.txt': 'hello', e: Buffer.from([1, 2, 3]) })
     for (const name of ['a.json', 'b.json', 'c.xml', 'd.txt', 'e']) {
-      await assert.rejects(openSource(pathOf(name)), { code: 'SOURCE_UNKNOWN' }, name)
+      await assert.rejects(openSource(folder.path(name)), { code: 'SOURCE_UNKNOWN' }, name)
     }
   })
 
   it('is answered with each command on its own line, and as JSON', async () => {
     folder.write({ 'dem.tif': 'II*\0' })
-    const argv = ['load', pathOf('dem.tif'), '--layer', 'dem', '--db', 'http://127.0.0.1:1/tiles']
+    const argv = ['load', folder.path('dem.tif'), '--layer', 'dem', '--db', 'http://127.0.0.1:1/tiles']
     const { code, err } = await runCommand(argv)
     assert.equal(code, 1)
     assert.match(err, pattern(

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { gzipSync } from 'node:zlib'
 import { Blocks, blockDefaults, remoteDefaults } from '../../loader/formats/pmtiles/remote.js'
 import { tilesOf, useDefaults } from '../support/memory-source.js'
-import { contents, inOrder, openAs, refuses, using, useRangeServer } from '../support/archives.js'
+import { inOrder, openAs, refuses, tilesByName, useRangeServer, withArchive } from '../support/archives.js'
 import { directory, writeArchive } from './archive-writers.js'
 
 const SIDE = 32 // tiles across
@@ -36,8 +36,8 @@ describe('PMTiles on a web server', () => {
     }
   }
 
-  it('are read in few requests, each byte about once', () => using('pmtiles', server.url, {}, async source => {
-    assert.deepEqual(await contents(source), tiles)
+  it('are read in few requests, each byte about once', () => withArchive('pmtiles', server.url, {}, async source => {
+    assert.deepEqual(await tilesByName(source), tiles)
     assert.deepEqual(await tilesOf(source), inOrder(Object.keys(tiles)))
     assert.equal(source.name, 'city.pmtiles')
     assert.equal(source.fields.name, 'City')
@@ -45,10 +45,10 @@ describe('PMTiles on a web server', () => {
     assert.ok(sumFetchedBytes() < 1.1 * archive.length, `${sumFetchedBytes()} bytes of ${archive.length}`)
   }))
 
-  it('are fetched only for the requested area', () => using('pmtiles', server.url, {
+  it('are fetched only for the requested area', () => withArchive('pmtiles', server.url, {
     bbox: [1, -10, 20, -1]
   }, async source => {
-    const contentByTile = await contents(source)
+    const contentByTile = await tilesByName(source)
     assert.ok(Object.keys(contentByTile).length > 1)
     for (const [name, bytes] of Object.entries(contentByTile)) assert.equal(bytes, tiles[name])
     assert.ok(sumFetchedBytes() < archive.length / 8, `${sumFetchedBytes()} bytes of ${archive.length}`)
@@ -56,8 +56,8 @@ describe('PMTiles on a web server', () => {
 
   it('are read when the file is smaller than the first request', async () => {
     server.file = writeArchive({ tiles: { '0/0/0': 'a', '1/0/1': 'b' } })
-    await using('pmtiles', server.url, {},
-      async source => assert.deepEqual(await contents(source), { '0/0/0': 'a', '1/0/1': 'b' }))
+    await withArchive('pmtiles', server.url, {},
+      async source => assert.deepEqual(await tilesByName(source), { '0/0/0': 'a', '1/0/1': 'b' }))
   })
 
   it('fail when the file is replaced during the load', async () => {
@@ -75,7 +75,7 @@ describe('PMTiles on a web server', () => {
     }
   })
 
-  it('are requested with the ETag of the first answer', () => using('pmtiles', server.url, {}, async () => {
+  it('are requested with the ETag of the first answer', () => withArchive('pmtiles', server.url, {}, async () => {
     const [first, ...laterRequests] = server.requests
     assert.equal(first.headers['if-match'], undefined)
     assert.ok(laterRequests.length)
@@ -113,7 +113,7 @@ describe('PMTiles on a web server', () => {
       } else server.send(response, { from, to: Math.min(to, from + 200000) })
       return true
     }
-    await using('pmtiles', server.url, {}, async source => assert.deepEqual(await contents(source), tiles))
+    await withArchive('pmtiles', server.url, {}, async source => assert.deepEqual(await tilesByName(source), tiles))
     assert.ok(server.requests.length > 20)
   })
 
@@ -125,7 +125,7 @@ describe('PMTiles on a web server', () => {
       begin(response, from, Math.min(to, archive.length)).write(archive.subarray(from, from + 100)) // then nothing
       return true
     }
-    await using('pmtiles', server.url, {}, async source => assert.deepEqual(await contents(source), tiles))
+    await withArchive('pmtiles', server.url, {}, async source => assert.deepEqual(await tilesByName(source), tiles))
     assert.ok(silent > 1)
   })
 
@@ -152,7 +152,7 @@ describe('PMTiles on a web server', () => {
 
   it('are requested with user and password, and show neither these nor a signature', async () => {
     const secretUrl = server.url.replace('http://', 'http://ada:s3cr%2Ft@') + '?signature=c0ffee'
-    await using('pmtiles', secretUrl, {}, source => assert.equal(source.name, 'city.pmtiles'))
+    await withArchive('pmtiles', secretUrl, {}, source => assert.equal(source.name, 'city.pmtiles'))
     assert.equal(server.requests[0].headers.authorization, `Basic ${Buffer.from('ada:s3cr/t').toString('base64')}`)
     assert.equal(server.requests[0].url, '/maps/city.pmtiles?signature=c0ffee')
     answerWith(404)
@@ -172,13 +172,14 @@ describe('PMTiles on a web server', () => {
         response.writeHead(302, { location: '/new/city.pmtiles' }).end(); return true
       }
     }
-    await using('pmtiles', server.url, {}, async source => assert.equal((await tilesOf(source)).length, SIDE ** 2))
+    await withArchive('pmtiles', server.url, {},
+      async source => assert.equal((await tilesOf(source)).length, SIDE ** 2))
     const otherUrl = server.url.replace('127.0.0.1', 'localhost').replace('/maps/', '/new/')
     server.answer = (request, response) => {
       if (request.url.startsWith('/maps/')) { response.writeHead(307, { location: otherUrl }).end(); return true }
       assert.equal(request.headers.authorization, undefined)
     }
-    await using('pmtiles', server.url.replace('http://', 'http://a:b@'), {}, () => {})
+    await withArchive('pmtiles', server.url.replace('http://', 'http://a:b@'), {}, () => {})
     answerWith(301, { location: '/maps/city.pmtiles' })
     await assertRefused(/redirects again and again/)
     answerWith(301, { location: 'file:///etc/passwd' })

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readdirSync, writeFileSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { brotliCompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import { zxyToTileId, PMTiles } from 'pmtiles'
 import { parseArea } from '../../core/index.js'
@@ -12,7 +11,7 @@ import { recognisesUrl } from '../../loader/load/sources/pmtiles.js'
 import { png, square } from '../support/tiles.js'
 import { loadFrom, tilesOf } from '../support/memory-source.js'
 import { childrenOf, filesOf } from '../support/processes.js'
-import { openAs, refuses, useArchive, using, contents, inOrder, useRangeServer } from '../support/archives.js'
+import { inOrder, openAs, refuses, tilesByName, useArchive, useRangeServer, withArchive } from '../support/archives.js'
 import { directory, writeArchive } from './archive-writers.js'
 import { useFolder } from '../support/folder.js'
 import { skip, tilesPython } from '../support/tools.js'
@@ -54,7 +53,7 @@ describe('a PMTiles file', () => {
     const pack = bytes => count++ === 9 ? Buffer.alloc(20, 0xff) : bytes
     const file = make({ tiles: zoomTiles, leaf: 16, pack })
     await refuses('pmtiles', file, 'ARCHIVE_INVALID', /directory/)
-    await using('pmtiles', file, { bbox: [-170, 1, -1, 85] }, async source => assert.equal(source.total, 8 * 8))
+    await withArchive('pmtiles', file, { bbox: [-170, 1, -1, 85] }, async source => assert.equal(source.total, 8 * 8))
   })
 
   it('finds a small area in a run that covers a whole deep zoom', async () => {
@@ -64,24 +63,25 @@ describe('a PMTiles file', () => {
     const bbox = [7, 46, 7.02, 46.02]
     const expected = [...parseArea({ bbox }).tiles(15)].map(({ z, x, y }) => `${z}/${x}/${y}`)
     assert.ok(expected.length > 4)
-    await using('pmtiles', file, { bbox }, async source => assert.deepEqual(await tilesOf(source), expected))
+    await withArchive('pmtiles', file, { bbox }, async source => assert.deepEqual(await tilesOf(source), expected))
   })
 
   it('needs no valid metadata, and no bounds in its header', async () => {
     for (const metadata of [null, [], 5, { name: 7, vector_layers: 'x' }]) {
-      await using('pmtiles', make({ tiles, metadata }), {},
+      await withArchive('pmtiles', make({ tiles, metadata }), {},
         source => assert.deepEqual(source.fields, { format: 'png', minzoom: 0, maxzoom: 26 }))
     }
   })
 
-  it('has the zooms of its header, also a single one', () => using('pmtiles', make({ tiles: { '3/0/0': 'x' } }), {},
+  it('has the zooms of its header, also a single one', () => withArchive('pmtiles',
+    make({ tiles: { '3/0/0': 'x' } }), {},
     source => assert.deepEqual(source.fields, { format: 'png', minzoom: 3, maxzoom: 3 })))
 
   it('is closed when it was read, and when it was refused', async function () {
     if (!childrenOf(process.pid)) this.skip() // only Linux shows which files are open
     const file = make()
     const isOpen = () => filesOf(process.pid).some(({ name }) => name === file)
-    await using('pmtiles', file, {}, async () => assert.ok(isOpen()))
+    await withArchive('pmtiles', file, {}, async () => assert.ok(isOpen()))
     assert.ok(!isOpen())
     await refuses('pmtiles', make({ tiles, header: { entries: 1 } }), 'ARCHIVE_INVALID', /has more/)
     assert.ok(!isOpen())
@@ -179,7 +179,6 @@ describe('PMTiles and the official tools', function () {
     python = tilesPython() ?? ''
     if (!python) skip(this, 'TILES_PYTHON names no Python with pmtiles and mbutil')
   })
-  const pathOf = name => path.join(folder.dir, name)
 
   it('the source reads archives of Python with leaves, runs and shared tiles, in any order', async () => {
     // 20,000 entries do not fit into a root directory
@@ -187,10 +186,10 @@ describe('PMTiles and the official tools', function () {
       (_, index) => [`9/${index % 200}/${Math.floor(index / 200)}`, index % 7 ? `tile ${index}` : 'sea']))
     for (const tiles of [{ '0/0/0': 'a', '1/0/0': 'b', '1/1/1': 'b', '14/8500/5700': 'c' }, manyTiles]) {
       const names = Object.keys(tiles)
-      writeFileSync(pathOf('lines'), names.map(name => `${name} ${tiles[name]}\n`).join(''))
-      execFileSync(python, ['-c', WRITE, pathOf('lines'), pathOf('python.pmtiles')])
-      await using('pmtiles', pathOf('python.pmtiles'), {}, async source => {
-        const contentByTile = await contents(source)
+      writeFileSync(folder.path('lines'), names.map(name => `${name} ${tiles[name]}\n`).join(''))
+      execFileSync(python, ['-c', WRITE, folder.path('lines'), folder.path('python.pmtiles')])
+      await withArchive('pmtiles', folder.path('python.pmtiles'), {}, async source => {
+        const contentByTile = await tilesByName(source)
         assert.deepEqual(contentByTile, tiles)
         assert.deepEqual(Object.keys(contentByTile), inOrder(names))
         const zooms = names.map(name => +name.split('/')[0])
@@ -206,8 +205,8 @@ describe('PMTiles and the official tools', function () {
     const tiles = Object.fromEntries(
       Array.from({ length: 1024 }, (_, index) => [`5/${index >> 5}/${index & 31}`, index % 3 ? `tile ${index}` : 'sea'])
     )
-    writeFileSync(pathOf('ours.pmtiles'), writeArchive({ tiles, leaf: 100 }))
-    const bytes = readFileSync(pathOf('ours.pmtiles'))
+    writeFileSync(folder.path('ours.pmtiles'), writeArchive({ tiles, leaf: 100 }))
+    const bytes = readFileSync(folder.path('ours.pmtiles'))
     const reader = new PMTiles({
       getKey: () => 'ours',
       getBytes: async (offset, length) => ({ data: Uint8Array.from(bytes.subarray(offset, offset + length)).buffer })
@@ -221,7 +220,7 @@ import sys
 from pmtiles.reader import Reader, MmapSource, all_tiles
 with open(sys.argv[1], 'rb') as f:
   for (z, x, y), data in all_tiles(MmapSource(f)): print(f'{z}/{x}/{y} {data.decode()}')`
-    const lines = String(execFileSync(python, ['-c', script, pathOf('ours.pmtiles')])).trim().split('\n')
+    const lines = String(execFileSync(python, ['-c', script, folder.path('ours.pmtiles')])).trim().split('\n')
     assert.deepEqual(Object.fromEntries(lines.map(line => [line.split(' ')[0], line.slice(line.indexOf(' ') + 1)])),
       tiles)
   })

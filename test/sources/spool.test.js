@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readdirSync, statfsSync, utimesSync } from 'node:fs'
-import path from 'node:path'
 import { compareIds, tileId } from '../../core/index.js'
 import { Spool, spoolDefaults } from '../../loader/formats/spool.js'
 import { random as seeded } from '../../bench/tiles.js'
+import { collect } from '../support/collect.js'
 import { useFolder } from '../support/folder.js'
 import { skip } from '../support/tools.js'
 import { runMeasured } from '../support/archives.js'
@@ -24,12 +24,6 @@ describe('a spool', () => {
   }
   afterEach(() => Promise.all(opened.splice(0).map(spool => spool.close())))
 
-  async function collect (spool) {
-    const tiles = []
-    for await (const tile of spool.tiles()) tiles.push(tile)
-    return tiles
-  }
-
   it('yields tiles in the order of their ids, added in any order', async () => {
     const random = seeded(1)
     const spool = await open()
@@ -41,7 +35,7 @@ describe('a spool', () => {
       ids.add(tileId('l', z, x, y))
     }
     const expected = [...ids].sort(compareIds)
-    assert.deepEqual((await collect(spool)).map(({ z, x, y }) => tileId('l', z, x, y)), expected)
+    assert.deepEqual((await collect(spool.tiles())).map(({ z, x, y }) => tileId('l', z, x, y)), expected)
     assert.equal(spool.count(), expected.length)
   })
 
@@ -50,7 +44,7 @@ describe('a spool', () => {
     spool.add(1, 0, 0, 2 ** 53 - 1, -0.5)
     spool.add(1, 0, 1)
     spool.add(1, 1, 0, 'ü1e5', null)
-    assert.deepEqual(await collect(spool), [
+    assert.deepEqual(await collect(spool.tiles()), [
       { z: 1, x: 0, y: 0, fields: [2 ** 53 - 1, -0.5] },
       { z: 1, x: 0, y: 1, fields: [null, null] },
       { z: 1, x: 1, y: 0, fields: ['ü1e5', null] }
@@ -64,7 +58,7 @@ describe('a spool', () => {
     spool.add(3, 1, 1, 'second')
     for (let y = 0; y < 2000; y++) spool.add(12, 0, y, y)
     spool.add(3, 1, 1, 'third')
-    const [tile] = (await collect(spool)).slice(-1)
+    const [tile] = (await collect(spool.tiles())).slice(-1)
     assert.deepEqual(tile, { z: 3, x: 1, y: 1, fields: ['third', null] })
     assert.equal(spool.count(), 2001)
   })
@@ -75,7 +69,7 @@ describe('a spool', () => {
     const first = spool.tiles()
     const taken = []
     for (let index = 0; index < spoolDefaults.page + 1; index++) taken.push((await first.next()).value.y)
-    assert.equal((await collect(spool)).length, 3 * spoolDefaults.page)
+    assert.equal((await collect(spool.tiles())).length, 3 * spoolDefaults.page)
     spool.add(12, 6, 0)
     for await (const { x, y } of first) taken.push(x === 6 ? 'added' : y)
     assert.equal(new Set(taken).size, 3 * spoolDefaults.page + 1)
@@ -152,12 +146,12 @@ describe('a spool', () => {
       running: `tilecouch-spool-${process.ppid}-ghi`, other: 'tilecouch-spool-x'
     }
     for (const [kind, name] of Object.entries(names)) {
-      mkdirSync(path.join(folder.dir, name))
-      if (kind !== 'young') utimesSync(path.join(folder.dir, name), Date.now() / 1000 - YEAR, Date.now() / 1000 - YEAR)
+      mkdirSync(folder.path(name))
+      if (kind !== 'young') utimesSync(folder.path(name), Date.now() / 1000 - YEAR, Date.now() / 1000 - YEAR)
     }
     await open()
     for (const [kind, name] of Object.entries(names)) {
-      assert.equal(existsSync(path.join(folder.dir, name)), kind !== 'stale', kind)
+      assert.equal(existsSync(folder.path(name)), kind !== 'stale', kind)
     }
   })
 
@@ -185,7 +179,7 @@ describe('a spool', () => {
   })
 
   it('reports a folder that is missing or not writable', async function () {
-    await assert.rejects(Spool.open({ folder: path.join(folder.dir, 'none') }),
+    await assert.rejects(Spool.open({ folder: folder.path('none') }),
       { code: 'TARGET_UNWRITABLE', message: /none/ })
     if (process.getuid?.() !== 0) {
       chmodSync(folder.dir, 0o555)

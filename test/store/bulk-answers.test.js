@@ -1,7 +1,6 @@
 // A store whose bulk answers have errors for some documents, or lack them: no program takes such a document for
 // missing.
 import assert from 'node:assert/strict'
-import path from 'node:path'
 import { backup } from '../../loader/backup/index.js'
 import { restore } from '../../loader/backup/restore.js'
 import { check } from '../../loader/check/index.js'
@@ -20,10 +19,9 @@ import { startFaulty, wrongOnce } from '../support/faulty-store.js'
 import { useFolder } from '../support/folder.js'
 import { checkInvariants } from '../support/invariants.js'
 import { memorySource } from '../support/memory-source.js'
-import { square } from '../support/tiles.js'
+import { square, yearStart } from '../support/tiles.js'
 import { publishFunctions } from '../support/published.js'
 
-const T = year => `${year}-01-01T00:00:00Z`
 const SIDE = 4
 const fast = { firstDelay: 2, longestDelay: 4 }
 
@@ -43,8 +41,8 @@ onEachStore('bulk answers with errors or missing rows', backend => {
           [2022, (x, y) => x === 0 ? 200 + y : x === 3 ? null : undefined]]
       )
     ) {
-      await store.write(square({ layer: 'osm', time: T(year), side: SIDE, seed }))
-      await store.putEdition('osm', T(year), { title: `${year}` })
+      await store.write(square({ layer: 'osm', time: yearStart(year), side: SIDE, seed }))
+      await store.putEdition('osm', yearStart(year), { title: `${year}` })
     }
     faulty = await startFaulty(url)
     faultyStore = new Store(new Couch(faulty.url, fast))
@@ -74,17 +72,17 @@ onEachStore('bulk answers with errors or missing rows', backend => {
     startFaults()
     const { advanced, unchanged, failed } = await load(faultyStore, memorySource(
       Object.fromEntries(places(SIDE).map((place, n) => [place, n % 2 ? 300 + n : 200 + n % SIDE]))
-    ), { layer: 'osm', time: T(2023) })
+    ), { layer: 'osm', time: yearStart(2023) })
     assertFaulted()
     assert.deepEqual([advanced + unchanged, failed], [16, 0])
     const times = (await checkInvariants(url)).get('osm:5:1:1').map(({ time }) => time).sort()
-    assert.deepEqual(times, [T(2020), T(2021), T(2023)])
+    assert.deepEqual(times, [yearStart(2020), yearStart(2021), yearStart(2023)])
   })
 
   it('make only those tiles gone that a complete source lacks', async () => {
     startFaults()
     const summary = await load(faultyStore, memorySource({ '5/0/0': 200, '5/1/1': 105, '5/2/2': 10 }),
-      { layer: 'osm', time: T(2024), complete: true })
+      { layer: 'osm', time: yearStart(2024), complete: true })
     assertFaulted()
     assert.equal(summary.failed, 0)
     const heads = (await contentsOf(store, 'osm')).filter(([id]) => !id.includes('@'))
@@ -100,7 +98,7 @@ onEachStore('bulk answers with errors or missing rows', backend => {
     assertFaulted()
     assert.deepEqual(await contentsOf(target, 'two'), await contentsOf(store, 'osm'))
     faulty.fault = undefined
-    await target.write(square({ layer: 'two', time: T(2023), side: SIDE, seed: (x, y) => 400 + x + y }))
+    await target.write(square({ layer: 'two', time: yearStart(2023), side: SIDE, seed: (x, y) => 400 + x + y }))
     startFaults()
     await copyLayer(faultyStore, 'two', 'osm', { source: target })
     assert.deepEqual(await contentsOf(target, 'two'), await contentsOf(store, 'osm'))
@@ -120,7 +118,7 @@ onEachStore('bulk answers with errors or missing rows', backend => {
 
   it('leave nothing out of an export, a diff and a backup', async () => {
     const exportTiles = async (source, name) => {
-      const { tiles } = await exportLayer(source, 'osm', path.join(folder.dir, name), { time: '2021' })
+      const { tiles } = await exportLayer(source, 'osm', folder.path(name), { time: '2021' })
       return tiles
     }
     const diffLines = async source => {
@@ -134,7 +132,7 @@ onEachStore('bulk answers with errors or missing rows', backend => {
     assert.deepEqual([await exportTiles(faultyStore, 'through'), await diffLines(faultyStore)], expected)
     assertFaulted()
     startFaults()
-    const file = path.join(folder.dir, 'a.tcb')
+    const file = folder.path('a.tcb')
     await backup(faultyStore, file)
     const to = await newDatabase()
     await restore([file], to, { rights: 'give' })
@@ -175,10 +173,10 @@ onEachStore('bulk answers with errors or missing rows', backend => {
   it('do not keep the store from extending every head', async () => {
     faulty.fault = wrongOnce({ written: 'missing' })
     const ids = places(SIDE).map(place => `osm:${place.replaceAll('/', ':')}`)
-    const { extended, changed } = await faultyStore.extend(ids.map(id => ({ id, expires: T(2030) })))
+    const { extended, changed } = await faultyStore.extend(ids.map(id => ({ id, expires: yearStart(2030) })))
     assertFaulted()
     assert.equal(extended.size + changed.length, 16)
-    for (const { doc } of await store.couch.docs(ids)) assert.equal(doc.expires, T(2030))
+    for (const { doc } of await store.couch.docs(ids)) assert.equal(doc.expires, yearStart(2030))
   })
 
   it('end in NO_ANSWER with the missing ids if the error persists, and nothing is written', async () => {
@@ -188,7 +186,8 @@ onEachStore('bulk answers with errors or missing rows', backend => {
       assert.deepEqual([error.code, error.details.ids], ['NO_ANSWER', ['osm:5:1:1']])
       return true
     }
-    await assert.rejects(load(faultyStore, memorySource({ '5/1/1': 500 }), { layer: 'osm', time: T(2023) }), checkIds)
+    await assert.rejects(load(faultyStore, memorySource({ '5/1/1': 500 }), { layer: 'osm', time: yearStart(2023) }),
+      checkIds)
     assert.deepEqual(await contentsOf(store, 'osm'), contentsBefore)
     const target = await Store.create(await newDatabase())
     await assert.rejects(copyLayer(target, 'osm', 'two', { source: faultyStore }), checkIds)

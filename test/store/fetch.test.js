@@ -5,16 +5,12 @@ import { fetchDefaults } from '../../loader/store/fetch.js'
 import { Store } from '../../loader/store/index.js'
 import { noiseTile } from '../../bench/tiles.js'
 import { until } from '../../bench/wait.js'
+import { collect } from '../support/collect.js'
 import { onEachStore, request } from '../support/backends.js'
 import { useStore } from '../support/store.js'
-import { png, square } from '../support/tiles.js'
+import { png, square, yearStart } from '../support/tiles.js'
 
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']
-const collect = async iterable => {
-  const items = []
-  for await (const item of iterable) items.push(item)
-  return items
-}
 
 onEachStore('fetching versions from a list', backend => {
   const SIDE = 16
@@ -171,9 +167,8 @@ onEachStore('fetching versions from a list', backend => {
 // every tile is listed once, and the fetched versions are the listed ones
 onEachStore('listing while a load runs', backend => {
   const SIDE = 18
-  const time = year => `${year}-01-01T00:00:00Z`
   const edition = (year, seed = (x, y) => year * 1000 + x * SIDE + y) =>
-    square({ layer: 'osm', time: time(year), z: 7, side: SIDE, seed })
+    square({ layer: 'osm', time: yearStart(year), z: 7, side: SIDE, seed })
   /** @type {Store} */
   let store
   const fill = async openedStore => {
@@ -198,7 +193,7 @@ onEachStore('listing while a load runs', backend => {
         for await (
           const tile of store.fetch(store.list('osm', { time: '2000' }), { onMissing: lost => missing.push(lost.id) })
         ) {
-          assert.equal(tile.time, time(2000))
+          assert.equal(tile.time, yearStart(2000))
           assert.ok(tile.bytes.equals(png(2000 * 1000 + tile.x * SIDE + tile.y)), `${tile.id} shows what it showed`)
           names.push(`${tile.z}/${tile.x}/${tile.y}`)
         }
@@ -213,7 +208,7 @@ onEachStore('listing while a load runs', backend => {
             versions.at(-1).current, JSON.stringify(versions))
           firstTimes.set(id, versions[0].time)
         }
-        assert.deepEqual([firstTimes.size, new Set(firstTimes.values())], [SIDE * SIDE, new Set([time(2000)])])
+        assert.deepEqual([firstTimes.size, new Set(firstTimes.values())], [SIDE * SIDE, new Set([yearStart(2000)])])
         const heads = await collect(store.list('osm'))
         assert.deepEqual([heads.length, new Set(heads.map(({ id }) => id)).size], [SIDE * SIDE, SIDE * SIDE])
         rounds++
@@ -230,7 +225,7 @@ onEachStore('listing while a load runs', backend => {
     await store.write(edition(2001))
     for await (const tile of store.fetch(listed)) {
       assert.deepEqual([tile.id, tile.time, tile.current],
-        [`osm:7:${tile.x}:${tile.y}@${time(2000)}`, time(2000), false])
+        [`osm:7:${tile.x}:${tile.y}@${yearStart(2000)}`, yearStart(2000), false])
       assert.ok(tile.bytes.equals(png(2000 * 1000 + tile.x * SIDE + tile.y)))
     }
   })
@@ -243,7 +238,7 @@ onEachStore('listing while a load runs', backend => {
     for await (const version of store.fetch(listed, { onMissing: lost => missing.push(lost) })) {
       years[version.time] = (years[version.time] ?? 0) + 1
     }
-    assert.deepEqual(years, { [time(2000)]: SIDE * (SIDE - 2), [time(2001)]: SIDE })
+    assert.deepEqual(years, { [yearStart(2000)]: SIDE * (SIDE - 2), [yearStart(2001)]: SIDE })
     assert.deepEqual(missing.map(({ x }) => x), Array(SIDE).fill(0))
   })
 })

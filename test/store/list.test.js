@@ -6,6 +6,7 @@ import { Store } from '../../loader/store/index.js'
 import { listDefaults } from '../../loader/store/ranges.js'
 import { tileDocument } from '../../core/store/documents.js'
 import { json, onEachStore, put } from '../support/backends.js'
+import { collect } from '../support/collect.js'
 import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
 import { publishFunctions } from '../support/published.js'
@@ -13,11 +14,6 @@ import { publishFunctions } from '../support/published.js'
 const [T1, T2, T3] = ['2021-01-01T00:00:00Z', '2022-06-01T12:00:00Z', '2023-01-01T00:00:00Z']
 const TIMES = [T1, T2, T3]
 const RUNS = +(process.env.TILECOUCH_LIST_RUNS ?? 12)
-const collect = async iterable => {
-  const items = []
-  for await (const item of iterable) items.push(item)
-  return items
-}
 const idsOf = versions => versions.map(({ id }) => id)
 
 /** A tile whose numbers have one or several digits. Many tiles are neighbours. */

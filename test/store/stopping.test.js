@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { symlinkSync } from 'node:fs'
-import path from 'node:path'
 import Database from 'libsql'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { flipY } from '../../core/index.js'
@@ -35,7 +34,7 @@ onEachStore('a command on a hostile file', backend => {
 
   /** Creates an MBTiles file with the tiles, and with a view that may take years. */
   function makeFile (name, view) {
-    const file = path.join(folder.dir, name)
+    const file = folder.path(name)
     const sqlite = new Database(file)
     sqlite.exec(`${TABLES}; BEGIN`)
     const insert = sqlite.prepare('INSERT INTO own VALUES (?, ?, ?, ?)')
@@ -104,11 +103,11 @@ onEachStore('a command on a hostile file', backend => {
   it('loads the images of a folder with pipes and links to devices, and names the others', async () => {
     const [tile] = tiles
     folder.write({ [`tiles/5/0/${tile.y}.png`]: tile.bytes })
-    execFileSync('mkfifo', [path.join(folder.dir, 'tiles/5/0/8.png')])
-    symlinkSync('/dev/zero', path.join(folder.dir, 'tiles/5/0/9.png'))
-    symlinkSync('/etc/hostname', path.join(folder.dir, 'tiles/5/0/10.png'))
+    execFileSync('mkfifo', [folder.path('tiles/5/0/8.png')])
+    symlinkSync('/dev/zero', folder.path('tiles/5/0/9.png'))
+    symlinkSync('/etc/hostname', folder.path('tiles/5/0/10.png'))
     const { code, out, err } =
-      await start('load', path.join(folder.dir, 'tiles'), '-l', 'osm', '-t', TIME, '--db', db, '--json').ended
+      await start('load', folder.path('tiles'), '-l', 'osm', '-t', TIME, '--db', db, '--json').ended
     const { created, failed, failures } = JSON.parse(out)
     assert.deepEqual([code, created, failed], [1, 1, 3], err)
     assert.deepEqual(failures.map(({ reason }) => /no regular file|leads out of the folder/.test(reason)),

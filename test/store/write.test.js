@@ -5,7 +5,7 @@ import { Store } from '../../loader/store/index.js'
 import { onEachStore, post } from '../support/backends.js'
 import { checkInvariants, checkLoaded } from '../support/invariants.js'
 import { useStore } from '../support/store.js'
-import { png, square } from '../support/tiles.js'
+import { png, square, yearStart } from '../support/tiles.js'
 
 const [T1, T2, T3, T4] =
   ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
@@ -198,9 +198,9 @@ onEachStore('writing versions', backend => {
 // such a tile is left by a raw _purge of its head
 onEachStore('a tile with past versions but without a head', backend => {
   const fixture = useStore(backend, { fill: store => store.defineLayer('osm', { format: 'png' }) })
-  const T = year => `${year}-01-01T00:00:00Z`
   const ID = 'osm:4:1:1'
-  const tileOf = (year, seed = year, y = 1) => ({ layer: 'osm', z: 4, x: 1, y, time: T(year), bytes: png(seed) })
+  const tileOf = (year, seed = year, y = 1) =>
+    ({ layer: 'osm', z: 4, x: 1, y, time: yearStart(year), bytes: png(seed) })
 
   /** Leaves all years except the last as past versions, without a head and without its tombstone. */
   async function behead (years = [2021, 2022, 2023]) {
@@ -213,8 +213,8 @@ onEachStore('a tile with past versions but without a head', backend => {
     }
     // the embedded store cannot purge: write the past documents alone
     const docs = years.slice(0, -1).map(year => ({
-      _id: `${ID}@${T(year)}`, type: 'tile', layer: 'osm', z: 4, x: 1,
-      y: 1, current: false, time: T(year), stored: T(year),
+      _id: `${ID}@${yearStart(year)}`, type: 'tile', layer: 'osm', z: 4, x: 1,
+      y: 1, current: false, time: yearStart(year), stored: yearStart(year),
       _attachments: { tile: { content_type: 'image/png', data: png(year).toString('base64') } }
     }))
     for (const { error } of await fixture.store.couch.bulk(docs)) assert.equal(error, undefined)
@@ -227,23 +227,23 @@ onEachStore('a tile with past versions but without a head', backend => {
     await fixture.store.write([tileOf(2020)])
     assert.deepEqual((await timeline()).filter(([, current]) => current)
       .map(([year]) => year).filter(year => year < '2022'), [], 'no head before its past (invariant 2)')
-    assert.deepEqual((await fixture.store.at('osm', 4, 1, 1, '2024')).time, T(2022))
-    assert.deepEqual((await fixture.store.at('osm', 4, 1, 1, '2020')).time, T(2020))
+    assert.deepEqual((await fixture.store.at('osm', 4, 1, 1, '2024')).time, yearStart(2022))
+    assert.deepEqual((await fixture.store.at('osm', 4, 1, 1, '2020')).time, yearStart(2020))
     await checkInvariants(fixture.url)
   })
 
   it('shows no older version after a load that also brings its neighbour', async () => {
     await behead()
     await fixture.store.write([tileOf(2020), tileOf(2020, 2020, 2)])
-    assert.deepEqual((await fixture.store.at('osm', 4, 1, 1, '2024')).time, T(2022))
+    assert.deepEqual((await fixture.store.at('osm', 4, 1, 1, '2024')).time, yearStart(2022))
     await checkInvariants(fixture.url)
   })
 
   it('shows its newest past version when the older ones were loaded before the head was lost', async () => {
     await behead([2020, 2021, 2022, 2023])
-    assert.deepEqual((await fixture.store.at('osm', 4, 1, 1, '2024')).time, T(2022))
+    assert.deepEqual((await fixture.store.at('osm', 4, 1, 1, '2024')).time, yearStart(2022))
     await fixture.store.write([tileOf(2019)])
-    assert.deepEqual((await fixture.store.at('osm', 4, 1, 1, '2024')).time, T(2022))
+    assert.deepEqual((await fixture.store.at('osm', 4, 1, 1, '2024')).time, yearStart(2022))
     await checkInvariants(fixture.url)
   })
 
@@ -252,8 +252,8 @@ onEachStore('a tile with past versions but without a head', backend => {
     await fixture.store.write([tileOf(2024, 2022)])
     assert.deepEqual((await fixture.store.at('osm', 4, 1, 1, '2024')).bytes, png(2022))
     await fixture.store.write([tileOf(2025)])
-    assert.deepEqual((await fixture.store.head('osm', 4, 1, 1)).time, T(2025))
-    assert.deepEqual((await fixture.store.at('osm', 4, 1, 1, '2023')).time, T(2022))
+    assert.deepEqual((await fixture.store.head('osm', 4, 1, 1)).time, yearStart(2025))
+    assert.deepEqual((await fixture.store.at('osm', 4, 1, 1, '2023')).time, yearStart(2022))
     await checkInvariants(fixture.url)
   })
 })

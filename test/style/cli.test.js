@@ -1,7 +1,6 @@
 // tilecouch layer --style and --qgis, and tilecouch remove --style on the command line.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import path from 'node:path'
 import { as, backends } from '../support/backends.js'
 import { runAtTerminal, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
@@ -19,7 +18,7 @@ describe('tilecouch layer --style', () => {
   const style = (name, file, ...argv) => layer(name, '--style', file, ...argv)
   const file = (more = {}) => {
     folder.write({ 'style.json': JSON.stringify(styleOf(more)) })
-    return path.join(folder.dir, 'style.json')
+    return folder.path('style.json')
   }
 
   it('stores a style from a file or a folder, and prints the stored styles', async () => {
@@ -47,8 +46,8 @@ describe('tilecouch layer --style', () => {
   it('reports errors, and stores nothing', async () => {
     folder.write({ 'not.json': '{' })
     for (const [argv, code] of /** @type {[[string, string, ...string[]], RegExp][]} */ ([
-      [['osm', path.join(folder.dir, 'none.json')], /SOURCE_NOT_FOUND/],
-      [['osm', path.join(folder.dir, 'not.json')], /is not JSON.*BAD_STYLE/], [['roads', file()], /LAYER_NOT_FOUND/],
+      [['osm', folder.path('none.json')], /SOURCE_NOT_FOUND/],
+      [['osm', folder.path('not.json')], /is not JSON.*BAD_STYLE/], [['roads', file()], /LAYER_NOT_FOUND/],
       [['Osm', file()], /BAD_LAYER/], [['osm', file(), '--time', 'soon'], /BAD_TIME/],
       [['osm', file({ version: 7 })], /no style of version 8.*BAD_STYLE/]
     ])) {
@@ -90,7 +89,7 @@ describe('tilecouch layer --qgis', () => {
     for (const year of [2022, 2023]) await store.putEdition('town', `${year}-03-01T00:00:00Z`, { complete: true })
   } })
   const layer = (...argv) => runCommand(['layer', ...argv, '--db', stage.url])
-  const file = () => path.join(folder.dir, 'town.qlr')
+  const file = () => folder.path('town.qlr')
 
   it('writes a layer file with every edition, from a gateway or from the CouchDB of the store', async () => {
     const { code, err } = await layer('town', '--qgis', file(), '--gateway', 'http://maps.example.org:8080')
@@ -129,7 +128,7 @@ describe('tilecouch layer --qgis', () => {
       [['nope', '--qgis', file()], /LAYER_NOT_FOUND/],
       [['swiss', '--qgis', file()], /another grid.*QGIS_GRID[^]*--gateway URL/],
       [['shapes', '--qgis', file(), '--gateway', 'http://x/'], /vector tiles in Web Mercator only.*QGIS_GRID/],
-      [['town', '--qgis', path.join(folder.dir, 'none/town.qlr')], /TARGET_UNWRITABLE/],
+      [['town', '--qgis', folder.path('none/town.qlr')], /TARGET_UNWRITABLE/],
       [['town', '--qgis', file(), '--time', 'soon'], /BAD_TIME/]
     ])) {
       const { code, err } = await layer(...argv)

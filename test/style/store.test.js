@@ -7,7 +7,6 @@ import { backup } from '../../loader/backup/index.js'
 import { restore } from '../../loader/backup/restore.js'
 import { copyLayer } from '../../loader/maintain/copy/index.js'
 import { moveLayer } from '../../loader/maintain/copy/move.js'
-import { load, openSource } from '../../loader/index.js'
 import { mirror } from '../../loader/maintain/mirror/index.js'
 import { removeLayer, removeStyle } from '../../loader/maintain/remove/index.js'
 import { Store } from '../../loader/store/index.js'
@@ -16,6 +15,7 @@ import { openGateway } from '../support/gateway/stand.js'
 import { differences } from '../mirror/compare.js'
 import { as, json, onEachStore, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
+import { loadFrom } from '../support/memory-source.js'
 import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
 import { packTile } from '../support/vector-tile.js'
@@ -37,7 +37,7 @@ onEachStore('a style', backend => {
   function put (time, more, files = folderOf(more)) {
     const name = `style${number++}`
     folder.write(Object.fromEntries(Object.entries(files).map(([file, bytes]) => [`${name}/${file}`, bytes])))
-    return storeStyle(stage.store, 'osm', path.join(folder.dir, name), { time })
+    return storeStyle(stage.store, 'osm', folder.path(name), { time })
   }
   const timesOf = async (layer, store = stage.store) => (await store.styles(layer)).map(({ time }) => time)
   const removeStyles = async () => {
@@ -192,9 +192,7 @@ onEachStore('a style', backend => {
       const files = folder.write(
         { 'tiles/1/0/0.pbf': packTile({ lakes: [{ type: 'Point', lines: [[[1, 1]]], properties: { name: 'Como' } }] }) }
       )
-      const source = await openSource(path.join(files, 'tiles'))
-      await load(stage.store, source, { layer: 'waters' })
-      await source.close()
+      await loadFrom(stage.store, path.join(files, 'tiles'), { layer: 'waters' })
       for (const base of bases) {
         const find = async () => {
           const answer = await fetch(base + 'waters/style.json')
@@ -231,7 +229,7 @@ onEachStore('a style', backend => {
     assert.deepEqual([await timesOf('town'), await timesOf('city')], [[], [T1, T3]])
     assert.deepEqual(Buffer.from(await (await couch(`/styles/city@${T3}/sprite.png`)).arrayBuffer()), png(1))
 
-    const file = path.join(folder.dir, 'a.tcb')
+    const file = folder.path('a.tcb')
     await backup(stage.store, file)
     const restored = await backend.database()
     await restore([file], restored, { rights: 'give' })
@@ -279,7 +277,7 @@ describe('reading a style', () => {
 
   it('reads a file, or a folder with sprite and glyphs, and lists the ignored files', async () => {
     folder.write({ 'plain.json': `\ufeff${JSON.stringify(styleOf())}` })
-    assert.deepEqual(await readStyle(path.join(folder.dir, 'plain.json')), { style: styleOf(), files: {}, ignored: [] })
+    assert.deepEqual(await readStyle(folder.path('plain.json')), { style: styleOf(), files: {}, ignored: [] })
     const dir = path.join(
       folder.write(Object.fromEntries(Object.entries({ ...folderOf(), 'README.md': 'x', 'glyphs/LICENSE': 'y' })
         .map(([name, bytes]) => [`full/${name}`, bytes]))), 'full'

@@ -1,11 +1,12 @@
 // Helpers for tests of archives: opens them, reads their tiles, and serves one for range requests.
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import path from 'node:path'
+import { json } from 'node:stream/consumers'
 import { compareIds, parseArea, selectorOf, tileId } from '../../core/index.js'
 import * as mbtiles from '../../loader/load/sources/mbtiles.js'
 import * as pmtiles from '../../loader/load/sources/pmtiles.js'
 import { useFolder } from './folder.js'
+import { withSource } from './memory-source.js'
 import { startServer } from './server.js'
 
 const kinds = { mbtiles: mbtiles.open, pmtiles: pmtiles.open }
@@ -26,17 +27,10 @@ export function openAs (kind, name, { bbox, polygon, zooms, ...options } = {}) {
 }
 
 /** Opens an archive, calls `use` with the source, and closes it. */
-export async function using (kind, name, options, use) {
-  const source = await openAs(kind, name, options)
-  try {
-    return await use(source)
-  } finally {
-    await source.close()
-  }
-}
+export const withArchive = async (kind, name, options, use) => withSource(await openAs(kind, name, options), use)
 
 /** Reads the tiles of a source in its order: z/x/y -> bytes as latin1, or 'gone'. */
-export async function contents (source) {
+export async function tilesByName (source) {
   const tiles = {}
   for await (const { z, x, y, read, gone } of source.tiles()) {
     tiles[`${z}/${x}/${y}`] = gone ? 'gone' : Buffer.from(await read()).toString('latin1')
@@ -48,7 +42,7 @@ export async function contents (source) {
 export async function refuses (kind, name, code, words, options) {
   let error
   try {
-    await using(kind, name, options, contents)
+    await withArchive(kind, name, options, tilesByName)
   } catch (caught) {
     error = caught
   }
@@ -65,17 +59,17 @@ export async function refuses (kind, name, code, words, options) {
 export function useArchive (kind, pack) {
   const folder = useFolder()
   const make = (content, name = `city.${kind}`) => {
-    const file = path.join(folder.dir, name)
+    const file = folder.path(name)
     writeFileSync(file, Buffer.isBuffer(content) ? content : pack(content))
     return file
   }
   return {
     folder,
     make,
-    read: (content, options) => using(kind, make(content), options, contents),
+    read: (content, options) => withArchive(kind, make(content), options, tilesByName),
     refused: (content, words, code = 'ARCHIVE_INVALID', options) => refuses(kind, make(content), code, words, options),
     /** z/x/y -> the bytes of the tile, or the code and message of its error. */
-    outcomes: content => using(kind, make(content), {}, async source => {
+    outcomes: content => withArchive(kind, make(content), {}, async source => {
       const outcomes = {}
       for await (const { z, x, y, read } of source.tiles()) {
         outcomes[`${z}/${x}/${y}`] = await Promise.resolve().then(read)
@@ -103,9 +97,7 @@ export async function runMeasured (script, env) {
     ${script}`
   const child = spawn(process.execPath, ['--input-type=module', '-e', program],
     { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } })
-  let text = ''
-  for await (const chunk of child.stdout) text += chunk
-  return JSON.parse(text)
+  return json(child.stdout)
 }
 
 /**

@@ -32,7 +32,7 @@ export const head = (x, seed, time = T1) => ({
  * @param {string} url
  * @param {{q?: number, designs?: boolean}} [options] designs: also publishes the design documents, which is slow
  */
-export async function fill (url, { q, designs = false } = {}) {
+export async function createVariedStore (url, { q, designs = false } = {}) {
   const store = await Store.create(url, q ? { q } : {})
   await store.defineLayer('osm', { format: 'png', name: 'Prüfung 🗺' })
   await store.putEdition('osm', T1, { title: 'first' })

@@ -31,7 +31,7 @@ export async function write (store, tiles) {
  * @param {string} url of a database that does not exist yet
  * @param {{count: number, size?: number}} options
  */
-export async function fill (url, { count, size }) {
+export async function createLargeOrigin (url, { count, size }) {
   const store = await Store.create(url)
   await store.defineLayer('osm', { format: 'png' })
   await write(store, edition({ count, size }))

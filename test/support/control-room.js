@@ -1,12 +1,13 @@
 /* global document -- of the page, in functions that run there */
 // Helpers for suites of the control room on every kind of store: a store, and pages whose unexpected console messages
 // fail the test.
-import assert from 'node:assert/strict'
 import { Store } from '../../loader/index.js'
-import { gate } from './client/front.js'
+import { createGate } from './client/front.js'
 import { Pages } from './client/pages.js'
 import { openBrowser, screens } from '../viewer/browser.js'
 import { kinds } from '../viewer/stores.js'
+
+const BEFORE_SIGNING_IN = /401 \(Unauthorized\)/ // a message of every page
 
 /** @param {number} milliseconds */
 export const timeOf = milliseconds => new Date(milliseconds).toISOString().slice(0, 19) + 'Z'
@@ -32,11 +33,11 @@ export function onAdmin (title, body, options = { demo: false }) {
       const stage = new AdminStage()
 
       before(async function () {
-        stage.pages = new Pages((await openBrowser(this, { webgl: false })).browser)
+        stage.pages = new Pages((await openBrowser(this, { webgl: false })).browser, [BEFORE_SIGNING_IN])
         stage.backend = await open(options)
         stage.store = await Store.open(stage.backend.database)
       })
-      afterEach(function () { return stage.clear(this.currentTest?.isPassed()) })
+      afterEach(function () { return stage.pages.leave(this.currentTest?.isPassed()) })
       after(() => stage.backend?.close())
       body(stage, name)
     })
@@ -49,7 +50,7 @@ export function onAdmin (title, body, options = { demo: false }) {
  * @returns {Promise<() => void>} lets the writes continue
  */
 export async function holdWrites (page, address) {
-  const released = gate()
+  const released = createGate()
   await page.route(address, async route => {
     if (route.request().method() === 'PUT') await released.opened
     await route.continue()
@@ -63,8 +64,6 @@ export class AdminStage {
   backend
   /** @type {import('../../loader/index.js').Store} */
   store = /** @type {any} */ (null)
-  /** @type {RegExp[]} */
-  #allowed = []
 
   get address () {
     return `${this.backend.viewer}admin`
@@ -104,13 +103,6 @@ export class AdminStage {
 
   /** Allows errors that a test provokes. @param {RegExp[]} patterns */
   allow (...patterns) {
-    this.#allowed.push(...patterns)
-  }
-
-  async clear (hasPassed) {
-    const allowed = [/401 \(Unauthorized\)/, ...this.#allowed] // of pages before signing in
-    const errors = (await this.pages.leave(hasPassed)).filter(text => !allowed.some(pattern => pattern.test(text)))
-    this.#allowed = []
-    if (hasPassed) assert.deepEqual(errors, [], 'nothing on the console')
+    this.pages.allow(...patterns)
   }
 }

@@ -7,7 +7,7 @@ export const T = day => new Date(Date.UTC(2024, 0, day)).toISOString().slice(0, 
 export const S = day => T(day + 40)
 
 /** @param {import('../../loader/store/index.js').Store} store @param {string} layer @param {number} [side] tiles */
-export async function fill (store, layer, side = 4) {
+export async function writeVariedLayer (store, layer, side = 4) {
   await store.defineLayer(layer,
     { attribution: 'people', ttl: 999999, format: 'png', retention: {
       daily: 3

@@ -75,7 +75,7 @@ export const lineOf = ({ z, x, y, change }) => `${z}:${x}:${y} ${change}`
  * @param {string} layer
  * @param {string} [time]
  */
-export async function contents (store, layer, time) {
+export async function contentsAsOf (store, layer, time) {
   const bytesByTile = new Map()
   for await (const { z, x, y, bytes } of store.fetch(store.list(layer, { time }))) {
     bytesByTile.set(`${z}/${x}/${y}`, bytes.toString('base64'))

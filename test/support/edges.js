@@ -12,7 +12,7 @@ export const [T1, T2, T3] = ['2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '20
  * Creates a published store with squares of tiles at zoom 5: `osm` with a past, and other layers without one.
  * @param {string} url @param {{side?: number, layers?: string[]}} [options]
  */
-export async function fill (url, { side = 4, layers = ['osm', 'sea'] } = {}) {
+export async function createOrigin (url, { side = 4, layers = ['osm', 'sea'] } = {}) {
   const store = await Store.create(url, { public: false })
   for (const [index, layer] of layers.entries()) {
     await store.defineLayer(layer, { name: layer.toUpperCase(), format: 'png' })

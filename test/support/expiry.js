@@ -7,7 +7,7 @@ export const T = '2024-03-01T00:00:00Z'
 export const HOUR = 3600
 
 /** The time some seconds after T. @param {number} seconds */
-export const at = seconds => addSeconds(T, seconds)
+export const later = seconds => addSeconds(T, seconds)
 
 /** @param {{database: () => Promise<string>}} backend */
 export function useExpiry (backend) {

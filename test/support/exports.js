@@ -148,7 +148,7 @@ async function inPmtiles (file, names) {
 }
 
 /** Asserts that two maps have the same tiles with the same bytes. */
-export function assertSame (tiles, wantedTiles, message = '') {
+export function assertSameTiles (tiles, wantedTiles, message = '') {
   const names = map => [...map.keys()].sort()
   if (JSON.stringify(names(tiles)) !== JSON.stringify(names(wantedTiles))) {
     const [extra, missing] =

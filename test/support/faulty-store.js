@@ -1,6 +1,6 @@
 // A store whose bulk answers have errors for some documents, or omit them, as a cluster answers while a shard is
 // unavailable.
-import { startServer } from './server.js'
+import { startRelay } from './relay.js'
 
 /**
  * @typedef {(row: {path: string, id: string, time: number}) => 'error' | 'missing' | undefined} Fault of a row; time:
@@ -16,7 +16,6 @@ const TROUBLE = { error: 'internal_server_error', reason: 'No DB shards could be
  * @param {string} target URL of the database, may hold a name and password
  */
 export async function startFaulty (target) {
-  const { host: targetHost, pathname, username, password } = new URL(target)
   const state = {
     fault: undefined,
     faults: 0
@@ -66,36 +65,18 @@ export async function startFaulty (target) {
     }
   }
 
-  async function serve (request, response) {
-    const parts = []
-    for await (const part of request) parts.push(part)
-    const body = Buffer.concat(parts)
-    const [, bulk] = BULK.exec(request.url) ?? []
-    const { host, connection, 'content-length': _, 'transfer-encoding': __, accept, ...headers } = request.headers
-    const answer = await fetch(`http://${targetHost}${request.url}`, {
-      method: request.method,
-      headers: {
-        ...headers,
-        accept: bulk ? 'application/json' : accept ?? '*/*' // JSON is easier to change
-      },
-      ...(body.length && { body }),
-      redirect: 'manual'
-    })
-    const bytes = Buffer.from(await answer.arrayBuffer())
-    const answerBody = bulk && state.fault && answer.ok
-      ? JSON.stringify(
-        spoilAnswer(bulk, JSON.parse(bytes.toString()), body.length ? JSON.parse(body.toString()) : undefined)
-      ) : bytes
-    const answerHeaders = Object.fromEntries([
-      ...answer.headers
-    ].filter(([name]) => !['content-length', 'content-encoding', 'transfer-encoding', 'connection'].includes(name)))
-    response.writeHead(answer.status, answerHeaders).end(answerBody)
-  }
-  const { port, close } = await startServer((request, response) => {
-    serve(request, response).catch(() => response.destroy())
-  })
-  const account = username && `${username}:${password}@`
-  return Object.assign(state, { url: `http://${account}127.0.0.1:${port}${pathname}`, close })
+  const bulkPathOf = url => BULK.exec(url)?.[1]
+  return Object.assign(state, await startRelay(target, {
+    onRequest ({ url, headers }) {
+      if (bulkPathOf(url)) headers.accept = 'application/json' // it is easier to change
+    },
+    onAnswer (answer, { url, body }) {
+      const path = bulkPathOf(url)
+      if (!path || !state.fault || answer.status >= 300) return
+      const question = body.length ? JSON.parse(body.toString()) : undefined
+      answer.body = JSON.stringify(spoilAnswer(path, JSON.parse(answer.body.toString()), question))
+    }
+  }))
 }
 
 /**

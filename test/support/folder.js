@@ -5,15 +5,17 @@ import path from 'node:path'
 
 /**
  * A folder for each test of a suite, removed after it.
- * @returns {{dir: string, write: (files: Record<string, string | Buffer>) => string}}
+ * @returns {{dir: string, path: (name: string) => string, write: (files: Record<string, string | Buffer>) => string}}
  */
 export function useFolder () {
   const folder = {
     dir: '',
+    /** The path of a file or folder in it. */
+    path: name => path.join(folder.dir, name),
     /** Writes files, and returns the folder. */
     write (files) {
       for (const [name, content] of Object.entries(files)) {
-        const file = path.join(folder.dir, name)
+        const file = folder.path(name)
         mkdirSync(path.dirname(file), { recursive: true })
         writeFileSync(file, content)
       }

@@ -40,6 +40,20 @@ export async function tilesOf (source) {
 }
 
 /**
+ * Calls `use` with a source, and then closes the source.
+ * @template T
+ * @param {import('../../loader/load/sources/index.js').Source} source
+ * @param {(source: any) => T} use
+ */
+export async function withSource (source, use) {
+  try {
+    return await use(source)
+  } finally {
+    await source.close()
+  }
+}
+
+/**
  * Opens, loads and closes a source.
  * @param {import('../../loader/store/index.js').Store} store
  * @param {string} name path or address of the source
@@ -47,12 +61,7 @@ export async function tilesOf (source) {
  * @param {Parameters<typeof openSource>[1]} [opening]
  */
 export async function loadFrom (store, name, options, opening) {
-  const source = await openSource(name, opening)
-  try {
-    return await load(store, source, options)
-  } finally {
-    await source.close()
-  }
+  return withSource(await openSource(name, opening), source => load(store, source, options))
 }
 
 /**

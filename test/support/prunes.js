@@ -35,7 +35,7 @@ export async function openStore (url) {
 }
 
 /** @param {Store} store @param {string} layer @param {ReturnType<historyOf>} history */
-export async function fill (store, layer, history, fields = {}) {
+export async function writeHistory (store, layer, history, fields = {}) {
   await store.defineLayer(layer, fields)
   for (const { time, images, edition } of history) {
     if (edition) await store.putEdition(layer, time, { title: `of ${time.slice(0, 10)}`, finished: time })

@@ -1,15 +1,15 @@
 // Helpers for tests of removals: a layer with a varied past, a model of it, and stores that die or are interrupted
 // between two requests.
 import assert from 'node:assert/strict'
+import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { checkInvariants } from './invariants.js'
-import { png } from './tiles.js'
+import { png, seedOf, yearStart } from './tiles.js'
 import { publishFunctions } from './published.js'
 
 /** Tests interrupt every third write; in a long run, every write. */
 export const STEP = process.env.TILECOUCH_LONG ? 1 : 3
 
-export const T = year => `${year}-01-01T00:00:00Z`
 export const Z = 4
 
 /**
@@ -31,7 +31,7 @@ export function * versionsOf (history, layer = 'osm') {
   for (const [tile, years] of Object.entries(history)) {
     const [x, y] = tile.split('/').map(Number)
     for (const [year, seed] of Object.entries(years)) {
-      yield { layer, z: Z, x, y, time: T(year), ...(seed === null ? { gone: true } : { bytes: png(seed) }) }
+      yield { layer, z: Z, x, y, time: yearStart(year), ...(seed === null ? { gone: true } : { bytes: png(seed) }) }
     }
   }
 }
@@ -40,12 +40,12 @@ export function * versionsOf (history, layer = 'osm') {
 export async function storeOf (url, history = HISTORY) {
   const store = await Store.create(url)
   await store.defineLayer('osm', { format: 'png' })
-  await fill(store, history)
+  await writeHistory(store, history)
   await publishFunctions(store)
   return store
 }
 
-export async function fill (store, history = HISTORY) {
+async function writeHistory (store, history = HISTORY) {
   const versions = [...versionsOf(history)]
   for (const time of [...new Set(versions.map(version => version.time))].sort()) {
     const { failed } = await store.write(versions.filter(version => version.time === time))
@@ -64,7 +64,7 @@ export function useStage (backend, onReady) {
     this.timeout(60000)
     const url = await backend.database()
     const store = await storeOf(url)
-    stage = { store, url, reset: await keeperOf(store) }
+    stage = { store, url, reset: await saveDocuments(store) }
     onReady(stage)
   })
   afterEach(() => stage.reset())
@@ -72,7 +72,7 @@ export function useStage (backend, onReady) {
 }
 
 /** Saves the documents of a store; the returned function restores them in three requests. */
-export async function keeperOf (store) {
+async function saveDocuments (store) {
   const { couch } = store
   const documents = async qs => (await couch.request({ path: '_all_docs', qs }))
     .rows.filter(({ id }) => !id.startsWith('_design/'))
@@ -87,15 +87,13 @@ export async function keeperOf (store) {
 
 /** Reads a store as a history, and checks its invariants. */
 export async function historyOf (url) {
-  const seeds = new Map()
-  for (let seed = 0; seed < 60; seed++) seeds.set(png(seed).toString('base64'), seed)
   const history = {}
   for (const [id, versions] of await checkInvariants(url)) {
     const [layer, , x, y] = id.split(':')
     if (layer !== 'osm') continue
     const years = history[`${x}/${y}`] = {}
     for (const { time, bytes } of versions) {
-      years[time.slice(0, time.slice(5, 7) === '01' ? 4 : 7)] = bytes && seeds.get(bytes.toString('base64'))
+      years[time.slice(0, time.slice(5, 7) === '01' ? 4 : 7)] = bytes && seedOf(bytes)
     }
   }
   return history
@@ -131,26 +129,43 @@ export async function dyingStore (url, writes) {
 }
 
 /**
- * A store that calls `interrupt` right before, or right after, one of its requests.
+ * A store that calls `otherWork` right before, or right after, one of its requests.
  * @param {string} url
  * @param {(options: any) => boolean} isMoment chooses the request; not called again after it returned true
- * @param {() => Promise<any>} interrupt
+ * @param {() => Promise<any>} otherWork
  * @param {'before' | 'after'} [when]
  */
-export async function interruptedStore (url, isMoment, interrupt, when = 'before') {
+export async function interruptedStore (url, isMoment, otherWork, when) {
   const store = await Store.open(url)
-  const { couch } = store
+  return { store, moment: interrupt(store, isMoment, otherWork, when) }
+}
+
+function interrupt ({ couch }, isMoment, otherWork, when = 'before') {
   const request = couch.request.bind(couch)
   const moment = { come: false }
   couch.request = async options => {
     const isNow = !moment.come && isMoment(options)
     if (isNow) moment.come = true
-    if (isNow && when === 'before') await interrupt()
+    if (isNow && when === 'before') await otherWork()
     const answer = await request(options)
-    if (isNow && when === 'after') await interrupt()
+    if (isNow && when === 'after') await otherWork()
     return answer
   }
-  return { store, moment }
+  return moment
+}
+
+/**
+ * Runs `action` on a store, and the work of another program before its request of this number.
+ * @param {string} url @param {number} number from 0
+ * @param {(store: Store) => Promise<any>} action @param {() => Promise<any>} otherWork
+ * @returns {Promise<boolean>} whether there were that many requests
+ */
+export async function runBeside (url, number, action, otherWork) {
+  let count = 0
+  const store = new Store(new Couch(url))
+  const moment = interrupt(store, () => count++ === number, otherWork)
+  await action(store)
+  return moment.come
 }
 
 /** The documents of a bulk write. */

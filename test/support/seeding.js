@@ -56,7 +56,7 @@ export const counts = summary => Object.fromEntries(
     'missing', 'outside', 'failed'].filter(name => summary[name]).map(name => [name, summary[name]]))
 
 /** Whether the counts of a summary add up to its number of tiles. */
-export const adds = summary => summary.tiles === [
+export const addsUp = summary => summary.tiles === [
   'fresh', 'stale', 'new', 'changed', 'unchanged', 'missing', 'outside', 'failed'
 ].reduce((sum, name) => sum + summary[name], 0)
 

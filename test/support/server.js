@@ -1,16 +1,21 @@
 // HTTP servers for tests, on free ports of this machine.
 import { createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
 
-/** @param {import('node:http').RequestListener} handler */
+/**
+ * @param {import('node:http').RequestListener} handler
+ * @returns the server; `close` also ends all connections, `restart` starts it again at the same address
+ */
 export async function startServer (handler) {
   const server = createServer(handler)
-  await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
+  const listen = port => new Promise(resolve => { server.listen(port, '127.0.0.1', () => resolve(undefined)) })
+  await listen(0)
   const { port } = server.address()
   const close = () => new Promise(resolve => {
     server.close(() => resolve(undefined))
     server.closeAllConnections()
   })
-  return { server, port, url: `http://127.0.0.1:${port}`, close }
+  return { server, port, url: `http://127.0.0.1:${port}`, close, restart: () => listen(port) }
 }
 
 /**
@@ -37,11 +42,8 @@ export function useServer () {
     fake.requests = []
     fake.answers = []
     server = await startServer(async (request, response) => {
-      let body = ''
-      for await (const chunk of request) body += chunk
-      fake.requests.push(
-        { method: request.method, url: request.url, authorization: request.headers.authorization, body }
-      )
+      const { method, url, headers: { authorization } } = request
+      fake.requests.push({ method, url, authorization, body: await text(request) })
       const answer = fake.answers.length > 1 ? fake.answers.shift() : fake.answers[0]
       if (typeof answer === 'function') return answer(request, response)
       const [status, content] = answer

@@ -1,14 +1,30 @@
 // Tiles for tests: small valid PNGs, a different one for each seed.
+import { crc32 } from 'node:zlib'
 import sharp from 'sharp'
 import { noiseTile } from '../../bench/tiles.js'
 
 const pngs = new Map()
+
+/** The time at which a year begins. @param {number | string} year */
+export const yearStart = year => `${year}-01-01T00:00:00Z`
 
 /** @param {number} seed */
 export function png (seed) {
   if (!pngs.has(seed)) pngs.set(seed, noiseTile(seed, 300))
   return pngs.get(seed)
 }
+
+/** A PNG whose header claims this size. @param {Buffer} image */
+export function claimingSize (image, width, height = width) {
+  const bytes = Buffer.from(image)
+  bytes.writeUInt32BE(width, 16)
+  bytes.writeUInt32BE(height, 20)
+  bytes.writeUInt32BE(crc32(bytes.subarray(12, 29)), 29)
+  return bytes
+}
+
+/** The seed of an image that `png` has made. @param {Buffer} bytes */
+export const seedOf = bytes => [...pngs].find(([, image]) => image.equals(bytes))?.[0]
 
 /**
  * Draws a PNG of few colours.

@@ -37,7 +37,7 @@ export function useTrees (backend, fill = async () => {}) {
     /** @type {Promise<any> | undefined} */ following: undefined,
     stop: new AbortController(),
     /** @type {any[]} */ states: [],
-    to: () => path.join(folder.dir, 'tiles'),
+    to: () => folder.path('tiles'),
     file: (name, time) => path.join(treeOf(trees.to(), time), name),
     run: options => exportTree(context.store, 'osm', trees.to(), options),
     /** @param {import('../../loader/export/tree/index.js').TreeOptions} [options] */

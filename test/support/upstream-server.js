@@ -2,10 +2,10 @@
 // make the server slow, broken, absent or wrong. Every pixel of the world is known, so tests can compare the output of
 // a cache with its input, however it was cut.
 import { createHash } from 'node:crypto'
-import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import sharp from 'sharp'
+import { startServer } from './server.js'
 
 /**
  * How the server answers, until the next call of `behave`. Each value may be a function of the request.
@@ -56,13 +56,9 @@ export async function startUpstream ({ tileSize = 256 } = {}) {
   const images = new Map()
   const recent = []
   let behaviour = {}
-  let server
-  let port = 0
   let inFlight = 0
 
   const upstream = {
-    url: '',
-    host: '',
     /** All requests, in their order. */
     requests,
     /** The state of the map; a test increases it to change the map. */
@@ -81,20 +77,10 @@ export async function startUpstream ({ tileSize = 256 } = {}) {
     /** Requests for images since the list was last emptied. */
     get asked () { return requests.filter(({ kind }) => kind) },
 
-    async start () {
-      server = createServer((req, res) => { answer(req, res).catch(error => res.destroy(error)) })
-      await new Promise(resolve => { server.listen(port, '127.0.0.1', () => resolve(undefined)) })
-      port = server.address().port
-      upstream.host = `127.0.0.1:${port}`
-      upstream.url = `http://${upstream.host}`
-    },
-
-    /** Stops it and closes every connection; `start` starts it again at the same address. */
-    async close () {
-      const closed = new Promise(resolve => { server.close(resolve) })
-      server.closeAllConnections()
-      await closed
-    }
+    /** Stops it and closes every connection. */
+    close: () => server.close(),
+    /** Starts it again at the same address. */
+    start: () => server.restart()
   }
 
   function image (view, epoch, format) {
@@ -149,8 +135,8 @@ export async function startUpstream ({ tileSize = 256 } = {}) {
     return false
   }
 
-  await upstream.start()
-  return upstream
+  const server = await startServer((req, res) => { answer(req, res).catch(error => res.destroy(error)) })
+  return Object.assign(upstream, { url: server.url, host: `127.0.0.1:${server.port}` })
 }
 
 /** Parses a request. @returns {Asked & {format?: string}} */

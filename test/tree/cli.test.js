@@ -51,13 +51,13 @@ onEachStore('tilecouch export --tree', backend => {
   })
 
   it('writes the configuration of nginx, and overwrites an adapted one only with --force', async () => {
-    const file = path.join(folder.dir, 'tiles.conf')
+    const file = folder.path('tiles.conf')
     const args = ['osm', map.to(), '--tree', '--nginx', file, '--gateway', 'http://127.0.0.1:8080']
     folder.write({ theirs: 'theirs' })
-    symlinkSync(path.join(folder.dir, 'theirs'), `${file}.new`)
+    symlinkSync(folder.path('theirs'), `${file}.new`)
     assert.equal((await run(...args)).code, 0)
     assert.equal(readFileSync(file, 'utf8'), nginxConfig({ root: map.to(), gateway: 'http://127.0.0.1:8080' }))
-    assert.equal(readFileSync(path.join(folder.dir, 'theirs'), 'utf8'), 'theirs', 'no link is followed')
+    assert.equal(readFileSync(folder.path('theirs'), 'utf8'), 'theirs', 'no link is followed')
     assert.equal((await run(...args)).code, 0)
     writeFileSync(file, 'adapted')
     const refused = await run(...args)
@@ -71,7 +71,7 @@ onEachStore('tilecouch export --tree', backend => {
     for (const args of [
       ['osm@2022', map.to(), '--tree'], ['osm', map.to(), '--tree', '--history'],
       ['osm', map.to(), '--tree', '--format', 'mbtiles'], ['osm', map.to(), '--tree', '--gateway', 'http://a.example'],
-      ['osm', map.to(), '--tree', '--nginx', path.join(folder.dir, 'x.conf'), '--gateway', 'a.example'],
+      ['osm', map.to(), '--tree', '--nginx', folder.path('x.conf'), '--gateway', 'a.example'],
       ['osm', map.to(), '--live'], ['nothing', map.to(), '--tree'], ['osm', map.to(), '--tree', '--zoom', 'x']
     ]) {
       const { code, out, err } = await run(...args)

@@ -116,15 +116,12 @@ onEachStore('trees that follow a store', backend => {
   it('wait for a store that is away, and say so once', async () => {
     const front = await startFront(map.url)
     try {
-      const frontUrl = new URL(front.url)
-      const { username, password } = new URL(map.url)
-      const remoteStore = await Store.open(Object.assign(frontUrl, { username, password }).href, { retries: 0 })
+      const remoteStore = await Store.open(front.accountUrl, { retries: 0 })
       await map.follow({}, remoteStore)
-      const port = +frontUrl.port
       await front.stop()
       await until(() => map.states.at(-1).state === 'away')
       await edition(map.store, [tile(1, 1, T2, 200)])
-      await front.restart(port)
+      await front.restart()
       await untilShown('5/1/1.png', 200)
       await until(() => map.states.at(-1).state === 'following')
       await map.settles()

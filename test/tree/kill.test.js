@@ -9,7 +9,7 @@ import { random } from '../../bench/tiles.js'
 import { end, until } from '../../bench/wait.js'
 import { startEmbeddedProcess } from '../support/embedded-process.js'
 import { useFolder } from '../support/folder.js'
-import { square } from '../support/tiles.js'
+import { square, yearStart } from '../support/tiles.js'
 import { checkTrees, edition } from '../support/trees.js'
 import { Watcher } from './watcher.js'
 import { startCommand } from '../support/command.js'
@@ -18,7 +18,6 @@ import { publishFunctions } from '../support/published.js'
 const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 2)
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const SIDE = 12
-const time = index => `20${String(10 + index)}-01-01T00:00:00Z`
 
 const kinds = { embedded: startEmbeddedProcess, CouchDB: findCouchDb() && startCouchDb }
 
@@ -40,9 +39,9 @@ for (const [kind, start] of Object.entries(kinds)) {
         const store = await Store.create(url)
         await store.defineLayer('osm', { format: 'png' })
         await publishFunctions(store)
-        const to = path.join(folder.dir, 'tiles')
+        const to = folder.path('tiles')
         const editions = Array.from({ length: ROUNDS + 1 }, (_, index) => square({
-          layer: 'osm', time: time(index), side: SIDE, seed: (x, y) => !index
+          layer: 'osm', time: yearStart(2010 + index), side: SIDE, seed: (x, y) => !index
             ? x * SIDE + y : (x + y + index) % 4 ? undefined : (x + index) % 7 ? 1000 * index + x * SIDE + y : null
         }))
         const watcher = new Watcher(to)
@@ -70,15 +69,13 @@ for (const [kind, start] of Object.entries(kinds)) {
             await until(() => watcher.reads > reads + 6 * SIDE * SIDE,
               { timeout: 60000, what: 'somebody who has read all of it' })
           }
-          let error
+          let fault
+          const isComplete = () => checkTrees(url, to)
+            .then(({ trees }) => trees.length === editions.length + 1, error => { fault = error })
           await until(() => {
             assert.equal(follower.child.exitCode, null, `the follower goes on: ${follower.errors()}`)
-            return check()
-          }, { timeout: 60000, every: 200 }).catch(reason => { throw reason.code === 'ERR_ASSERTION' ? reason : error })
-          async function check () {
-            const { trees } = await checkTrees(url, to).catch(reason => { error = reason; return { trees: [] } })
-            return trees.length === editions.length + 1
-          }
+            return isComplete()
+          }, { timeout: 60000, every: 200 }).catch(error => { throw error.code === 'ERR_ASSERTION' ? error : fault })
           await until(() => watcher.changed.size > 10, { what: 'somebody who sees what changed' })
           await watcher.stop()
           await until(() => follower.state() === 'following', { timeout: 60000, what: 'nothing more to do' })

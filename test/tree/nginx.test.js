@@ -38,11 +38,11 @@ describe('the configuration of nginx for trees', () => {
       { listen: '127.0.0.1:8081', serverName: 'a.example b.example' },
       { layers: [{ layer: 'osm' }, { layer: 'weather', ttl: 60 }, { layer: 'relief', ttl: 604800 }] }
     ]) {
-      writeFileSync(path.join(folder.dir, 'tiles.conf'), nginxConfig(options))
-      writeFileSync(path.join(folder.dir, 'nginx.conf'),
+      writeFileSync(folder.path('tiles.conf'), nginxConfig(options))
+      writeFileSync(folder.path('nginx.conf'),
         `pid ${folder.dir}/pid; error_log ${folder.dir}/error.log; events { } http { access_log off; include ` +
           `${folder.dir}/tiles.conf; }`)
-      const args = ['-t', '-q', '-c', path.join(folder.dir, 'nginx.conf'), '-e', path.join(folder.dir, 'error.log')]
+      const args = ['-t', '-q', '-c', folder.path('nginx.conf'), '-e', folder.path('error.log')]
       execFileSync(nginx, args, { stdio: 'pipe' })
     }
   })
@@ -60,7 +60,7 @@ describe('the configuration of nginx for trees', () => {
 onEachStore('nginx on trees', backend => {
   const folder = useFolder()
   let store, nginx, stop, following
-  const to = () => path.join(folder.dir, 'tiles')
+  const to = () => folder.path('tiles')
 
   beforeEach(function () { if (!findNginx()) skip(this, 'nginx is not installed') })
   afterEach(async () => {

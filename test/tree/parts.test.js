@@ -22,41 +22,40 @@ import { tile } from '../support/trees.js'
 
 describe('files of trees', () => {
   const folder = useFolder()
-  const pathOf = name => path.join(folder.dir, name)
   let files
   beforeEach(() => {
-    mkdirSync(pathOf('tmp'))
-    files = new Files(pathOf('tmp'), folder.dir)
+    mkdirSync(folder.path('tmp'))
+    files = new Files(folder.path('tmp'), folder.dir)
   })
   it('are not written, linked or removed through symbolic links', async () => {
     for (const [link, target] of [['osm', 'osm/3/1/1.png'], ['osm/3', 'osm/3/1/1.png'], ['osm/3/1', 'osm/3/1/1.png']]) {
-      files = new Files(pathOf('tmp'), folder.dir)
+      files = new Files(folder.path('tmp'), folder.dir)
       const otherFiles = ['theirs/3/1/1.png', 'theirs/1/1.png', 'theirs/1.png']
       folder.write({ ...Object.fromEntries(otherFiles.map(name => [name, 'theirs'])), 'osm@2024/3/1/1.png': '' })
-      mkdirSync(path.dirname(pathOf(link)), { recursive: true })
-      symlinkSync(pathOf('theirs'), pathOf(link))
+      mkdirSync(path.dirname(folder.path(link)), { recursive: true })
+      symlinkSync(folder.path('theirs'), folder.path(link))
       const rejects = action => assert.rejects(action, { code: 'TARGET_UNWRITABLE', message: /it is a link/ }, link)
       const file = await files.write(Buffer.from('ours'), '2024-01-01T00:00:00Z')
-      await rejects(files.move(file, pathOf(target)))
-      await rejects(files.link(file, pathOf(target)))
-      await rejects(files.remove(pathOf(target), pathOf('osm')))
-      for (const name of otherFiles) assert.equal(readFileSync(pathOf(name), 'utf8'), 'theirs')
-      rmSync(pathOf('osm'), { recursive: true })
+      await rejects(files.move(file, folder.path(target)))
+      await rejects(files.link(file, folder.path(target)))
+      await rejects(files.remove(folder.path(target), folder.path('osm')))
+      for (const name of otherFiles) assert.equal(readFileSync(folder.path(name), 'utf8'), 'theirs')
+      rmSync(folder.path('osm'), { recursive: true })
       unlinkSync(file)
     }
     nothingLeft()
   })
-  const nothingLeft = () => assert.deepEqual(readdirSync(pathOf('tmp')), [])
+  const nothingLeft = () => assert.deepEqual(readdirSync(folder.path('tmp')), [])
 
   it('are written to a temporary folder and moved into place, with the time of their version', async () => {
     for (const time of ['1935-05-05T00:00:00Z', '1970-01-01T00:00:00Z', '2024-03-01T00:00:00Z',
       '2099-01-01T00:00:00Z']) {
       const file = await files.write(Buffer.from(time), time)
-      assert.equal(path.dirname(file), pathOf('tmp'))
-      await files.move(file, pathOf('a/5/1/1.png'))
-      assert.equal(readFileSync(pathOf('a/5/1/1.png'), 'utf8'), time)
-      assert.equal(statSync(pathOf('a/5/1/1.png')).mtimeMs, Date.parse(time))
-      assert.equal(statSync(pathOf('a/5/1/1.png')).mode & 0o777, 0o644 & ~process.umask())
+      assert.equal(path.dirname(file), folder.path('tmp'))
+      await files.move(file, folder.path('a/5/1/1.png'))
+      assert.equal(readFileSync(folder.path('a/5/1/1.png'), 'utf8'), time)
+      assert.equal(statSync(folder.path('a/5/1/1.png')).mtimeMs, Date.parse(time))
+      assert.equal(statSync(folder.path('a/5/1/1.png')).mode & 0o777, 0o644 & ~process.umask())
     }
     nothingLeft()
   })
@@ -64,53 +63,54 @@ describe('files of trees', () => {
   it('are linked to a new place, over another file, where they are linked already, and over a link', async () => {
     folder.write({ 'a/1.png': 'one', 'b/1.png': 'two' })
     for (const target of ['c/5/1/1.png', 'b/1.png', 'b/1.png', 'a/1.png']) {
-      assert.equal(await files.link(pathOf('a/1.png'), pathOf(target)), true)
-      assert.equal(statSync(pathOf(target)).ino, statSync(pathOf('a/1.png')).ino)
+      assert.equal(await files.link(folder.path('a/1.png'), folder.path(target)), true)
+      assert.equal(statSync(folder.path(target)).ino, statSync(folder.path('a/1.png')).ino)
     }
     nothingLeft()
     for (const to of ['one', 'two', 'two']) {
-      await files.symlink(to, pathOf('link'))
-      assert.equal(readlinkSync(pathOf('link')), to)
+      await files.symlink(to, folder.path('link'))
+      assert.equal(readlinkSync(folder.path('link')), to)
     }
     nothingLeft()
   })
 
   it('are copied, with their time, when a file has too many links', async () => {
     folder.write({ 'a/1.png': 'one' })
-    utimesSync(pathOf('a/1.png'), new Date('2024-03-01T00:00:00Z'), new Date('2024-03-01T00:00:00Z'))
-    mkdirSync(pathOf('many'))
+    utimesSync(folder.path('a/1.png'), new Date('2024-03-01T00:00:00Z'), new Date('2024-03-01T00:00:00Z'))
+    mkdirSync(folder.path('many'))
     let links = 1
     try {
-      for (; links < 70000; links++) linkSync(pathOf('a/1.png'), pathOf(`many/${links}`))
+      for (; links < 70000; links++) linkSync(folder.path('a/1.png'), folder.path(`many/${links}`))
     } catch (error) {
       assert.equal(error.code, 'EMLINK')
     }
     if (links === 70000) return // this file system has no such limit
-    assert.equal(await files.link(pathOf('a/1.png'), pathOf('b/1.png')), false)
-    assert.equal(readFileSync(pathOf('b/1.png'), 'utf8'), 'one')
-    assert.equal(statSync(pathOf('b/1.png')).mtimeMs, Date.parse('2024-03-01T00:00:00Z'))
+    assert.equal(await files.link(folder.path('a/1.png'), folder.path('b/1.png')), false)
+    assert.equal(readFileSync(folder.path('b/1.png'), 'utf8'), 'one')
+    assert.equal(statSync(folder.path('b/1.png')).mtimeMs, Date.parse('2024-03-01T00:00:00Z'))
     nothingLeft()
   }).timeout(60000)
 
   it('are removed together with the folders that become empty', async () => {
     folder.write({ 'a/5/1/1.png': '', 'a/5/2/1.png': '', 'a/5/2/note': '' })
-    await files.remove(pathOf('a/5/1/1.png'), pathOf('a'))
-    await files.remove(pathOf('a/5/2/1.png'), pathOf('a'))
-    await files.remove(pathOf('a/5/2/1.png'), pathOf('a'))
-    assert.deepEqual(readdirSync(pathOf('a/5')), ['2'])
-    await files.remove(pathOf('a/5/2/note'), pathOf('a'))
-    assert.deepEqual(readdirSync(pathOf('a')), [])
-    await prune(pathOf('a'), pathOf('a'))
-    assert.deepEqual(readdirSync(pathOf('a')), [])
+    await files.remove(folder.path('a/5/1/1.png'), folder.path('a'))
+    await files.remove(folder.path('a/5/2/1.png'), folder.path('a'))
+    await files.remove(folder.path('a/5/2/1.png'), folder.path('a'))
+    assert.deepEqual(readdirSync(folder.path('a/5')), ['2'])
+    await files.remove(folder.path('a/5/2/note'), folder.path('a'))
+    assert.deepEqual(readdirSync(folder.path('a')), [])
+    await prune(folder.path('a'), folder.path('a'))
+    assert.deepEqual(readdirSync(folder.path('a')), [])
   })
 
   it('arrive in a folder that is emptied at the same time', async () => {
     for (let round = 0; round < 50; round++) {
       const file = await files.write(Buffer.from('x'), '2024-03-01T00:00:00Z')
       folder.write({ 'a/5/1/0.png': '' })
-      await Promise.all([files.move(file, pathOf('a/5/1/1.png')), files.remove(pathOf('a/5/1/0.png'), pathOf('a'))])
-      assert.deepEqual(readdirSync(pathOf('a/5/1')), ['1.png'])
-      await files.remove(pathOf('a/5/1/1.png'), pathOf('a'))
+      const [tree, moved, removed] = ['a', 'a/5/1/1.png', 'a/5/1/0.png'].map(folder.path)
+      await Promise.all([files.move(file, moved), files.remove(removed, tree)])
+      assert.deepEqual(readdirSync(folder.path('a/5/1')), ['1.png'])
+      await files.remove(moved, tree)
     }
   })
 })
@@ -141,7 +141,7 @@ describe('the state of trees', () => {
   const folder = useFolder()
 
   it('is read as it was written, ignored when it is damaged, and distinguishes selections', async () => {
-    const file = path.join(folder.dir, 'osm.json')
+    const file = folder.path('osm.json')
     const state = { place: { since: '5-x', identity: '1' }, whole: true, selection: 'all', store: '', boot: 'b' }
     assert.equal(await readState(file), undefined)
     await writeState(file, state, folder.dir)

@@ -62,9 +62,9 @@ describe('the type declarations of the client library', () => {
   })
 
   it('compile with a page in strict mode, and declare no private members', async () => {
-    const types = path.join(folder.dir, 'types')
+    const types = folder.path('types')
     await buildDeclarations(types)
-    const page = path.join(folder.dir, 'page.ts')
+    const page = folder.path('page.ts')
     writeFileSync(page, PAGE)
     const modules = path.join(root, 'node_modules/@types')
     const program = ts.createProgram([page, path.join(types, 'client/global.d.ts')], {

@@ -1,6 +1,6 @@
 // Tests that a hostile upstream cannot store bad tiles, exhaust the memory or cause unexpected errors.
 import assert from 'node:assert/strict'
-import { brotliCompressSync, constants, crc32, deflateSync, gzipSync } from 'node:zlib'
+import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import sharp from 'sharp'
 import { inspectTile, isExactTime } from '../../core/index.js'
@@ -8,22 +8,13 @@ import { expiryFrom, modifiedFrom, retryAfter, validatorsFrom } from '../../load
 import { tileFrom } from '../../loader/load/upstream/image.js'
 import { until } from '../../bench/wait.js'
 import { startServer } from '../support/server.js'
-import { png } from '../support/tiles.js'
+import { claimingSize, png } from '../support/tiles.js'
 import { random as seeded } from '../../bench/tiles.js'
 import { useUpstream } from './support.js'
 
 const NOW = '2024-03-01T12:00:00Z'
 const conceal = text => text
 const TINY = png(1)
-
-/** A PNG whose header claims this size. */
-function pngOfSize (width, height) {
-  const bytes = Buffer.from(TINY)
-  bytes.writeUInt32BE(width, 16)
-  bytes.writeUInt32BE(height, 20)
-  bytes.writeUInt32BE(crc32(bytes.subarray(12, 29)), 29)
-  return bytes
-}
 
 describe('an upstream that is hostile', () => {
   const suite = useUpstream()
@@ -101,7 +92,7 @@ describe('an upstream that is hostile', () => {
   it('cannot send an image that would fill the memory', async () => {
     for (const [width, height, isAccepted] of [[4096, 4096, true], [4097, 1, false], [1, 30000, false],
       [30000, 30000, false]]) {
-      suite.server.behave({ body: pngOfSize(width, height) })
+      suite.server.behave({ body: claimingSize(TINY, width, height) })
       const fetching = suite.open({ negative: 0 }).fetch({ z: 8, x: 1, y: 1 })
       if (isAccepted) assert.equal((await fetching).kind, 'tiles')
       else await assert.rejects(fetching, { code: 'UPSTREAM_FAILED', message: /its image has \d+ x \d+ pixels/ })

@@ -1,7 +1,6 @@
 // Tests checks of MBTiles files and PMTiles archives: sound ones, and ones with each kind of damage.
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import Database from 'libsql'
 import { flipY, parseArea } from '../../core/index.js'
@@ -20,7 +19,7 @@ const DEDUPLICATED = `
 
 describe('verify of an MBTiles file', () => {
   const folder = useFolder()
-  const file = () => path.join(folder.dir, 'city.mbtiles')
+  const file = () => folder.path('city.mbtiles')
 
   /** Writes four by four tiles of zoom 3, then applies a change. */
   async function make ({ change = () => {}, metadata = METADATA, schema = PLAIN, bytes = tile } = {}) {
@@ -122,10 +121,10 @@ describe('verify of an MBTiles file', () => {
 
   it('reports files that are no database, have no tiles, or have damaged pages', async () => {
     folder.write({ 'page.mbtiles': '<html>'.repeat(100), 'empty.mbtiles': '' })
-    const db = new Database(path.join(folder.dir, 'other.mbtiles'))
+    const db = new Database(folder.path('other.mbtiles'))
     db.exec('CREATE TABLE points (x, y)')
     db.close()
-    const kinds = async name => (await findings(path.join(folder.dir, name))).found.map(({ code }) => code)
+    const kinds = async name => (await findings(folder.path(name))).found.map(({ code }) => code)
     assert.deepEqual(await kinds('page.mbtiles'), ['damaged-file'])
     assert.deepEqual([...new Set(await kinds('empty.mbtiles'))], ['bad-structure'])
     assert.deepEqual(await kinds('other.mbtiles'), ['bad-structure'])
@@ -154,7 +153,7 @@ describe('verify of a PMTiles archive', () => {
     folder.write({
       'a.pmtiles': Buffer.isBuffer(spec) ? spec : writeArchive({ tiles, ...spec, header: { ...MAP, ...spec.header } })
     })
-    return findings(path.join(folder.dir, 'a.pmtiles'), options)
+    return findings(folder.path('a.pmtiles'), options)
   }
   const whole = () => writeArchive({ tiles, header: MAP })
 

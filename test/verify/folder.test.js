@@ -21,8 +21,8 @@ describe('verify of a folder of tiles', () => {
 
   function make (entries) {
     for (const [name, bytes] of entries) folder.write({ [`tiles/${name}`]: bytes })
-    mkdirSync(path.join(folder.dir, 'tiles'), { recursive: true })
-    return path.join(folder.dir, 'tiles')
+    mkdirSync(folder.path('tiles'), { recursive: true })
+    return folder.path('tiles')
   }
   const check = async (moreFiles, options) => findings(make([...files, ...moreFiles]), options)
 
@@ -67,7 +67,7 @@ describe('verify of a folder of tiles', () => {
     assert.deepEqual((await check([['gone.txt', '3/1/1\n']]))
       .found.map(({ code, where }) => [code, where.replace('.png', '')]), [['unreadable-tile', '3/1/1']])
     assert.deepEqual((await check([['gone.txt', 'nothing here']])).said,
-      [`damaged-file ${path.join(folder.dir, 'tiles')}`])
+      [`damaged-file ${folder.path('tiles')}`])
   })
 
   it('reports a folder without tiles, and stops there with ABORTED', async () => {
@@ -84,7 +84,7 @@ describe('verify of a folder of tiles', () => {
       folder.write(Object.fromEntries(
         await Promise.all(sides.map(async (side, y) => [`${sides}/4/0/${y}.png`, await tile(y, side)]))
       ))
-      return (await findings(path.join(folder.dir, `${sides}`))).said
+      return (await findings(folder.path(`${sides}`))).said
     }
     assert.deepEqual(await findingsOf(512, 512, 1024), [])
     assert.deepEqual(await findingsOf(100, 256, 512, 1024), ['odd-size 4/0/0.png', 'odd-size 4/0/3.png'])
@@ -106,8 +106,8 @@ describe('verify of a folder of tiles', () => {
     assert.equal((await findings(dir)).summary.kinds['outside-bounds'], 9)
     assert.deepEqual((await findings(dir, { scheme: 'tms' })).said, [])
     folder.write({ 'a.txt': 'hello' })
-    await assert.rejects(findings(path.join(folder.dir, 'a.txt')), { code: 'SOURCE_UNKNOWN' })
-    await assert.rejects(findings(path.join(folder.dir, 'none.mbtiles')), { code: 'SOURCE_NOT_FOUND' })
+    await assert.rejects(findings(folder.path('a.txt')), { code: 'SOURCE_UNKNOWN' })
+    await assert.rejects(findings(folder.path('none.mbtiles')), { code: 'SOURCE_NOT_FOUND' })
   })
 })
 
@@ -146,7 +146,7 @@ onEachStore('verify of exported files', backend => {
     for (const [name, options] of Object.entries(TARGETS)) {
       it(`finds nothing in ${layer} as ${name}, newest or as of a time`, async () => {
         for (const time of [undefined, '2021']) {
-          const target = path.join(folder.dir, `${time ?? 'now'}-${name}`)
+          const target = folder.path(`${time ?? 'now'}-${name}`)
           const { tiles } = await exportLayer(store, layer, target, { time, ...options })
           const { said, summary } = await findings(target, { scheme: options.scheme })
           assert.deepEqual([said, summary.tiles], [[], tiles], target)
@@ -158,12 +158,12 @@ onEachStore('verify of exported files', backend => {
 
   it('warns of a file that claims one format and has two', async () => {
     for (const name of ['a.mbtiles', 'a.pmtiles']) {
-      const target = path.join(folder.dir, name)
+      const target = folder.path(name)
       await exportLayer(store, 'mixed', target)
       const { summary } = await findings(target)
       assert.deepEqual([summary.faults, Object.keys(summary.kinds)], [0, ['mixed-formats']], name)
     }
-    const target = path.join(folder.dir, 'folder')
+    const target = folder.path('folder')
     await exportLayer(store, 'mixed', target)
     assert.deepEqual((await findings(target)).said, [], 'names say which')
   })
@@ -172,22 +172,22 @@ onEachStore('verify of exported files', backend => {
     const { trees, links } = await exportTree(store, 'osm', folder.dir)
     assert.ok(trees.length > 0)
     for (const name of [...trees, ...links]) {
-      assert.deepEqual((await findings(path.join(folder.dir, name))).said, [], name)
+      assert.deepEqual((await findings(folder.path(name))).said, [], name)
     }
   })
 
   it('finds no fault in the conversions of mb-util and pmtiles-convert', async function () {
     const python = tilesPython()
     if (!python) return skip(this, 'TILES_PYTHON names no Python with pmtiles and mbutil')
-    const mbtiles = path.join(folder.dir, 'a.mbtiles')
+    const mbtiles = folder.path('a.mbtiles')
     await exportLayer(store, 'osm', mbtiles)
     const bin = path.dirname(python)
-    execFileSync(path.join(bin, 'mb-util'), [mbtiles, path.join(folder.dir, 'unpacked'), '--scheme=xyz'],
+    execFileSync(path.join(bin, 'mb-util'), [mbtiles, folder.path('unpacked'), '--scheme=xyz'],
       { stdio: 'ignore' })
-    const unpacked = await findings(path.join(folder.dir, 'unpacked'))
+    const unpacked = await findings(folder.path('unpacked'))
     assert.deepEqual([unpacked.summary.faults, unpacked.summary.tiles], [0, 51])
-    execFileSync(path.join(bin, 'pmtiles-convert'), [mbtiles, path.join(folder.dir, 'b.pmtiles')], { stdio: 'ignore' })
-    const { summary, said } = await findings(path.join(folder.dir, 'b.pmtiles'))
+    execFileSync(path.join(bin, 'pmtiles-convert'), [mbtiles, folder.path('b.pmtiles')], { stdio: 'ignore' })
+    const { summary, said } = await findings(folder.path('b.pmtiles'))
     assert.deepEqual([summary.faults, summary.tiles], [0, 51], said.join())
   })
 })

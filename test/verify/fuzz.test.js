@@ -2,7 +2,6 @@
 // a code. A file without faults has every tile. FUZZ_ROUNDS multiplies the rounds, TILECOUCH_SEED changes the damage.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import path from 'node:path'
 import { TIME_FACTOR } from '../../bench/wait.js'
 import { TilecouchError, inspectTile, isTileId, tileId } from '../../core/index.js'
 import { pmtilesDefaults } from '../../loader/load/sources/pmtiles.js'
@@ -57,7 +56,7 @@ describe('files that were damaged at random', () => {
       return { z, x, y, bytes }
     })
     const metadata = { name: 'a', format: 'png', minzoom: '2', maxzoom: '2', bounds: `${MAP.bounds}`, center: '0,0,2' }
-    return readFileSync(writeMbtiles(path.join(folder.dir, 'made.mbtiles'), list, metadata))
+    return readFileSync(writeMbtiles(folder.path('made.mbtiles'), list, metadata))
   }
   // rounds, kind, and how to make the file
   const archives = {
@@ -71,7 +70,7 @@ describe('files that were damaged at random', () => {
   for (const [name, { rounds, kind, make }] of Object.entries(archives)) {
     it(`${name}: all tiles are loaded if check finds no fault, and every error has a code`, async () => {
       const original = make()
-      const file = path.join(folder.dir, name)
+      const file = folder.path(name)
       folder.write({ [name]: original })
       assert.deepEqual((await findings(file)).said, [])
       const memory = process.memoryUsage.rss()

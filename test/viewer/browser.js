@@ -64,7 +64,8 @@ class SuiteBrowser {
 export const screens = {
   desk: { viewport: { width: 1280, height: 800 } },
   tablet: { viewport: { width: 834, height: 1112 }, hasTouch: true },
-  phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
+  phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+  small: { viewport: { width: 800, height: 600 } } // for WebGL, which is slow without a graphics card
 }
 
 /** @param {import('playwright-core').BrowserContextOptions} [options] */
@@ -96,22 +97,20 @@ export async function resize (page, { viewport, hasTouch = false }) {
   }))
 }
 
+/** Selects the timeline when its layers have drawn everything. */
+export const IDLE = '.tilecouch-timeline:not(.tilecouch-busy)'
+
 /** Waits until all tiles in view are drawn, and returns their number. */
 export async function drawnTiles (page) {
-  await page.waitForFunction(() => {
-    const timeline = document.querySelector('.tilecouch-timeline')
+  await page.waitForFunction(idle => {
     const images = [...document.querySelectorAll('#map .tilecouch-tile img')]
-    return timeline && !timeline.classList.contains('tilecouch-busy') &&
-      images.length > 0 && images.every(image => /** @type {any} */ (image).naturalWidth > 0)
-  })
+    return document.querySelector(idle) && images.length > 0 &&
+      images.every(image => /** @type {any} */ (image).naturalWidth > 0)
+  }, IDLE)
   return page.locator('#map .tilecouch-tile img').count()
 }
 
 /** Waits until the time on the timeline begins with these words, and the tiles of that time are drawn. */
 export async function shownAt (page, words) {
-  await page.waitForFunction(text => {
-    const timeline = document.querySelector('.tilecouch-timeline')
-    return timeline && !timeline.classList.contains('tilecouch-busy') &&
-      timeline.querySelector('[aria-label="Time"]')?.getAttribute('aria-valuetext')?.startsWith(text)
-  }, words)
+  await page.locator(`${IDLE} [aria-label="Time"][aria-valuetext^="${words}"]`).waitFor({ state: 'attached' })
 }

@@ -3,6 +3,7 @@
 // and the changes between two times.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
+import { drag } from '../support/client/controls.js'
 import { T } from '../support/client/gallery.js'
 import { pattern } from '../support/pattern.js'
 import { drawnTiles, screens, shownAt } from './browser.js'
@@ -21,12 +22,13 @@ const sides = page => page.locator('#map .leaflet-tile-pane > .leaflet-layer')
 const clips = async page =>
   (await sides(page).evaluateAll(nodes => nodes.map(node => /** @type {any} */ (node).style.clipPath))).filter(Boolean)
 
+const labels = page => page.locator('.tilecouch-compare-label').allTextContents()
+
 /** Waits until the map is compared with itself, from one time to another. */
 const waitForComparison = (page, from, to) => until(async () => {
-  const labels = await page.locator('.tilecouch-compare-label').allTextContents()
-  return labels[0] === from && labels[1] === to
+  const [left, right] = await labels(page)
+  return left === from && right === to
 }, { what: `${from} beside ${to}` })
-const labels = page => page.locator('.tilecouch-compare-label').allTextContents()
 const secondMap = page => page.getByRole('region', { name: 'Second map' })
 const choose = (page, name, value) => card(page).getByRole('combobox', { name }).selectOption(value)
 
@@ -53,7 +55,7 @@ onViewer('a comparison', { layers: ['steps', 'late', 'bounded'], demo: false }, 
     await page.locator('.tilecouch-compare-left', { hasText: 'late · Newest' }).waitFor()
     await card(page).getByRole('button', { name: 'Stop comparing' }).click()
     await card(page).waitFor({ state: 'detached' })
-    assert.equal(await page.locator('#map .leaflet-tile-pane > .leaflet-layer').count(), 1)
+    assert.equal(await sides(page).count(), 1)
   })
 
   it('is shown on two maps that move together', async () => {
@@ -81,15 +83,9 @@ onViewer('a comparison', { layers: ['steps', 'late', 'bounded'], demo: false }, 
       })
     }, box.width)
     assert.ok(await isSamePlace())
-    await page.mouse.move(900, 600)
-    await page.mouse.down()
-    await page.mouse.move(820, 560, { steps: 4 })
-    await page.mouse.up()
+    await drag(page, [900, 600], [820, 560])
     assert.ok(await isSamePlace(), 'the left one follows the right one')
-    await page.mouse.move(200, 300)
-    await page.mouse.down()
-    await page.mouse.move(260, 340, { steps: 4 })
-    await page.mouse.up()
+    await drag(page, [200, 300], [260, 340])
     assert.ok(await isSamePlace(), 'and the other way round')
     await page.getByRole('button', { name: 'Zoom in', exact: true }).click()
     await page.waitForURL(/#steps@[^/]*\/4\//)
@@ -99,7 +95,7 @@ onViewer('a comparison', { layers: ['steps', 'late', 'bounded'], demo: false }, 
     await page.keyboard.press('Escape')
     await card(page).getByRole('button', { name: 'Swipe' }).click()
     await secondMap(page).waitFor({ state: 'detached' })
-    assert.equal(await page.locator('#map .leaflet-tile-pane > .leaflet-layer').count(), 2)
+    assert.equal(await sides(page).count(), 2)
     await drawnTiles(page)
   })
 
@@ -138,7 +134,7 @@ onViewer('a comparison', { layers: ['steps', 'late', 'bounded'], demo: false }, 
   it('fades between both times with the keys of the handle', async () => {
     const page = await stage.visit(`#steps@${T(1)}..${T(5)}/3/0/0&mode=fade`)
     await handle(page).waitFor()
-    const opacity = () => page.locator('#map .leaflet-tile-pane > .leaflet-layer')
+    const opacity = () => sides(page)
       .evaluateAll(nodes => nodes.map(({ style }) => Number(/** @type {any} */ (style).opacity || 1)).sort())
     assert.deepEqual(await opacity(), [0.5, 1])
     await handle(page).focus()
@@ -279,10 +275,7 @@ onViewer('a comparison', { layers: ['steps', 'late', 'bounded'], demo: false }, 
         await Promise.all([box(card(page)), box(page.locator('.tilecouch-timeline')), box(handle(page))])
       assert.ok(below.y >= timeline.y + timeline.height && below.width === 390)
       assert.ok(grip.y + grip.height < timeline.y, 'the handle is not under the timeline')
-      await page.mouse.move(grip.x + 22, grip.y + 22)
-      await page.mouse.down()
-      await page.mouse.move(80, grip.y + 22, { steps: 4 })
-      await page.mouse.up()
+      await drag(page, [grip.x + 22, grip.y + 22], [80, grip.y + 22])
       await until(async () => (await box(handle(page))).x < 80, { what: 'the handle where it was dragged to' })
     })
   })

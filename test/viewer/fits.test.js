@@ -1,9 +1,10 @@
 // Tests that no text of the dialog "Save or share the map" and of the card of offline maps is cut off or covered, in
 // any language, at any width and in any state. The first suite tests the search for such text on small pages.
 import assert from 'node:assert/strict'
-import { gate } from '../support/client/front.js'
+import { createGate } from '../support/client/front.js'
 import { T } from '../support/client/gallery.js'
-import { hang } from '../support/offline/world.js'
+import { isBulk } from '../support/offline/suite.js'
+import { writeWorld } from '../support/offline/world.js'
 import { AWAY, onViewer } from '../support/viewer.js'
 import { openBrowser, openPage } from './browser.js'
 import { assertFits, checkFits, languages } from './fits.js'
@@ -69,13 +70,12 @@ describe('the search for text that does not fit', function () {
   })
 })
 
-const isBatch = ({ path }) => /_bulk_get/.test(path)
-const isFailing = ({ path, body }) => isBatch({ path })
-  ? body.docs.some(({ id }) => id === 'small:0:0:0')
-  : /^small(:|%3A)0(:|%3A)0(:|%3A)0/.test(path)
+const isFailing = entry => isBulk(entry)
+  ? entry.body.docs.some(({ id }) => id === 'small:0:0:0')
+  : /^small(:|%3A)0(:|%3A)0(:|%3A)0/.test(entry.path)
 
 onViewer('text of cards', { layers: ['steps'], demo: false }, stage => {
-  before(() => hang(stage.store, ['small']))
+  before(() => writeWorld(stage.store, ['small']))
 
   for (const language of languages) {
     it(`is not cut off in any tab of the dialog "Save or share the map" in ${language}`, async () => {
@@ -127,9 +127,9 @@ onViewer('text of cards', { layers: ['steps'], demo: false }, stage => {
       await card.locator('[data-value="box"]').click()
       await estimate.waitFor()
 
-      const { opened, open } = gate()
+      const { opened, open } = createGate()
       const heal = stage.front.rule(async entry => {
-        if (!isBatch(entry)) return
+        if (!isBulk(entry)) return
         await opened
         return isFailing(entry) ? { status: 500, body: '{"error":"broken","reason":"broken"}' } : undefined
       })

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import http from 'node:http'
 import { TIME_FACTOR } from '../../bench/wait.js'
 import { openGateway, openStore } from '../support/gateway/stand.js'
-import { T, hang } from '../support/client/gallery.js'
+import { T, writeGallery } from '../support/client/gallery.js'
 import { onEachStore } from '../support/backends.js'
 import { drawnTiles, openBrowser, openPage, screens, shownAt } from './browser.js'
 import { AWAY, onViewer } from '../support/viewer.js'
@@ -131,7 +131,7 @@ onEachStore('the viewer of a gateway below a path, without a network', backend =
     this.timeout(60000)
     browser = await openBrowser(this, { webgl: false })
     const url = await backend.database()
-    store = await openStore(url, newStore => hang(newStore, ['steps']))
+    store = await openStore(url, newStore => writeGallery(newStore, ['steps']))
     gateway = await openGateway(url)
   })
   after(async () => {

@@ -3,19 +3,26 @@
 // This includes devices without free space, store, permission or network.
 import assert from 'node:assert/strict'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
-import { gate } from '../support/client/front.js'
-import { hang, load, tilesOf } from '../support/offline/world.js'
+import { holdRequests } from '../client/requests.js'
+import { drag } from '../support/client/controls.js'
+import { isBulk } from '../support/offline/suite.js'
+import { load, tilesOf, writeWorld } from '../support/offline/world.js'
 import { AWAY, onViewer } from '../support/viewer.js'
 import { area, begin, corner, dragTouch, draw, estimate, openAreas, state, take } from './areas.js'
 import { screens } from './browser.js'
 
-const isBatch = ({ path }) => /_bulk_get/.test(path)
 const ROOM = 40000000 // bytes, far more than the tiles take
 const problem = (page, name) => area(page, name).locator('.problem')
 
+/** Waits for an estimate with fewer tiles than before. */
+const waitForEstimate = (page, isFewer) => until(async () => {
+  const now = await estimate(page)
+  return isFewer(now.tiles) && now
+}, { what: 'a smaller estimate' })
+
 onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, stage => {
   before(async () => {
-    await hang(stage.store, ['small'])
+    await writeWorld(stage.store, ['small'])
     await stage.store.defineLayer('late', { name: 'Late', minzoom: 3, maxzoom: 3, offline: false })
   })
 
@@ -30,14 +37,8 @@ onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, s
     ), ['0', '4'], 'two zooms beyond the one that is shown')
     const before = await estimate(page)
     const { x, y } = await corner(page, 'South-east')
-    await page.mouse.move(x, y)
-    await page.mouse.down()
-    await page.mouse.move(x - 200, y - 150, { steps: 5 })
-    await page.mouse.up()
-    const after = await until(async () => {
-      const now = await estimate(page)
-      return now.tiles < before.tiles && now
-    }, { what: 'a smaller estimate' })
+    await drag(page, [x, y], [x - 200, y - 150])
+    const after = await waitForEstimate(page, tiles => tiles < before.tiles)
     await page.getByRole('button', { name: 'Download', exact: true }).click()
     await state(page, 'Small', 'Up to date just now')
     assert.match(String(await area(page, 'Small').locator('.what').textContent()),
@@ -60,13 +61,10 @@ onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, s
     await page.getByText('4 corners.').waitFor()
     const before = await estimate(page)
     await dragTouch(page, await corner(page, 'Corner 3'), [-120, -100])
-    await until(async () => (await estimate(page)).tiles < before.tiles, { what: 'a smaller estimate' })
+    await waitForEstimate(page, tiles => tiles < before.tiles)
     await page.getByLabel('Last zoom: one less').tap()
     await page.getByLabel('Last zoom: one less').tap()
-    const after = await until(async () => {
-      const now = await estimate(page)
-      return now.tiles < 40 && now
-    }, { what: 'a shallow estimate' })
+    const after = await waitForEstimate(page, tiles => tiles < 40)
     await page.getByLabel('Name', { exact: true }).fill('<img src=x onerror=alert(1)>')
     await page.getByRole('button', { name: 'Download', exact: true }).tap()
     await state(page, '<img', 'Up to date just now')
@@ -77,19 +75,16 @@ onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, s
 
   it('pauses a download, and continues it with one press after a reload', async () => {
     const page = await stage.visit('#small/2/0/0')
-    const { opened, open } = gate()
     await openAreas(page)
     await begin(page)
     await page.getByRole('combobox', { name: 'Past' }).selectOption('All of the past')
     await estimate(page)
-    let batches = 0
-    const removeRule = stage.front.rule(async entry => { if (isBatch(entry) && ++batches > 1) await opened })
+    const batchHold = holdRequests(stage.front, isBulk, 1)
     await page.getByRole('button', { name: 'Download', exact: true }).click()
     await area(page, 'Small').getByRole('progressbar').waitFor()
     await page.getByRole('button', { name: 'Pause' }).click()
     await state(page, 'Small', 'Paused')
-    removeRule()
-    open()
+    batchHold.open()
     await page.reload()
     await openAreas(page)
     await state(page, 'Small', 'Paused')
@@ -109,7 +104,7 @@ onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, s
     stage.front.forget()
     await item.getByRole('button', { name: 'Refresh' }).click()
     await item.getByText(/^3 tiles changed, \d/).waitFor()
-    assert.ok(stage.front.requests().filter(isBatch).flatMap(({ body }) => body.docs).length < 12,
+    assert.ok(stage.front.requests().filter(isBulk).flatMap(({ body }) => body.docs).length < 12,
       'and nothing else was read')
   })
 
@@ -153,9 +148,9 @@ onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, s
     await page.getByText('Kept up to date').waitFor()
     await area(page, 'Steps').locator('.head').click()
     assert.equal(await page.getByLabel('Keep it up to date').isChecked(), true)
-    const before = stage.front.requests().filter(isBatch).length
+    const before = stage.front.requests().filter(isBulk).length
     await stage.write('steps', { 6: tilesOf(3, x => x === 3) })
-    await until(() => stage.front.requests().filter(isBatch).length > before,
+    await until(() => stage.front.requests().filter(isBulk).length > before,
       { timeout: 30000, what: 'the new tiles to be taken' })
   })
 
@@ -208,13 +203,11 @@ onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, s
   it('says that the store is away during a download, and continues it with one press', async function () {
     this.timeout(150000) // a download retries for a while before it fails
     const page = await stage.visit('#steps/3/0/0')
-    const { opened, open } = gate()
     await openAreas(page)
-    await begin(page)
-    stage.front.rule(async entry => { if (isBatch(entry)) await opened })
-    stage.front.forget() // the estimate sends such requests, too
+    await begin(page) // its estimate sends such requests, too
+    const batchHold = holdRequests(stage.front, isBulk)
     await download(page).click()
-    await until(() => stage.front.requests().some(isBatch), { what: 'the download to begin' })
+    await batchHold.reached()
     await stage.front.stop()
     try {
       await problem(page, 'Steps').filter({ hasText: 'The store does not answer.' })
@@ -222,7 +215,7 @@ onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, s
       await page.getByText('No connection').waitFor()
       assert.match(String(await page.locator('#offline').getAttribute('aria-label')), /no connection$/)
     } finally {
-      open()
+      batchHold.open()
       await stage.front.restart()
     }
     stage.front.reset()
@@ -238,8 +231,9 @@ onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, s
     await openAreas(page)
     await begin(page)
     const failingId = 'steps:3:3:3'
-    const heal = stage.front.rule(({ path, body }) => {
-      const isFailing = isBatch({ path }) ? body.docs.some(({ id }) => id === failingId)
+    const heal = stage.front.rule(entry => {
+      const { path, body } = entry
+      const isFailing = isBulk(entry) ? body.docs.some(({ id }) => id === failingId)
         : path.startsWith('steps%3A3%3A3%3A3') || path.startsWith(failingId)
       return isFailing ? { status: 500, body: '{"error":"broken","reason":"broken"}' } : undefined
     })
@@ -249,7 +243,7 @@ onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, s
     stage.front.forget()
     await area(page, 'Steps').getByRole('button', { name: 'Try again' }).click()
     await state(page, 'Steps', 'Up to date just now')
-    const requestedIds = stage.front.requests().filter(isBatch).flatMap(({ body }) => body.docs.map(({ id }) => id))
+    const requestedIds = stage.front.requests().filter(isBulk).flatMap(({ body }) => body.docs.map(({ id }) => id))
       .filter(id => /^steps:/.test(id))
     assert.deepEqual([...new Set(requestedIds)], [failingId])
     stage.allow(/500/)
@@ -265,7 +259,7 @@ onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, s
     const handle = page.locator('.sketch-handle[aria-label^="South-east"]')
     await handle.focus()
     for (let presses = 0; presses < 6; presses++) await page.keyboard.press('Shift+ArrowLeft')
-    await until(async () => (await estimate(page)).tiles < before.tiles, { what: 'a smaller box' })
+    await waitForEstimate(page, tiles => tiles < before.tiles)
     assert.match(String(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))),
       /^South-east/, 'the focus stays on it')
     await page.keyboard.press('Escape')

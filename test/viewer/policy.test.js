@@ -11,7 +11,7 @@ import { json, request } from '../support/backends.js'
 import { skip } from '../support/tools.js'
 import { openAreas } from './areas.js'
 import { drawnTiles, openBrowser, openPage } from './browser.js'
-import { SMALL } from './stores.js'
+import { CSP, SMALL } from './stores.js'
 import { make, openTake } from './take-support.js'
 
 const HURT = name => `fetch('/hurt_${name}', { method: 'PUT', credentials: 'include' })`
@@ -31,7 +31,6 @@ const ATTACHED = {
   'image.svg': ['image/svg+xml', `<svg xmlns="http://www.w3.org/2000/svg"><script>${HURT('image')}</script></svg>`]
 }
 
-const CSP = 'csp/attachments_header_value'
 const VIEWER = '/tiles/_design/tiles/_rewrite/'
 const ALLOWED = { stores: ['/tiles'] }
 

@@ -44,7 +44,7 @@ export async function embeddedStore (options = {}) {
   }
 }
 
-const CSP = 'csp/attachments_header_value'
+export const CSP = 'csp/attachments_header_value'
 let counter = 0
 
 /**

@@ -3,7 +3,7 @@
 // The last test makes files and addresses under the default policy of a gateway.
 import assert from 'node:assert/strict'
 import { embeddedStore } from './stores.js'
-import { T, hang } from '../support/client/gallery.js'
+import { T, writeGallery } from '../support/client/gallery.js'
 import { Store } from '../../loader/index.js'
 import { VIEWER_CSP, viewerPolicy } from '../../loader/couchapp/policy.js'
 import { serveExamples } from '../examples/server.js'
@@ -22,7 +22,7 @@ describe('the viewer in the frame of another page', function () {
   before(async function () {
     browser = await openBrowser(this, { webgl: false })
     store = await embeddedStore({ demo: false })
-    await hang(await Store.open(store.database), ['steps'])
+    await writeGallery(await Store.open(store.database), ['steps'])
     host = await serveExamples()
   })
   afterEach(async () => {

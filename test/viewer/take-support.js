@@ -51,6 +51,12 @@ export async function decode (bytes) {
   return { width: info.width, height: pageHeight, pages, delay, at: pixelAt }
 }
 
+/** The colour of the page where there are no tiles, in light colours. */
+export const GROUND = [219, 228, 233]
+
+/** How far a colour of a GIF may differ from that of a tile, of 256: a GIF has only the most important colours. */
+export const PACKED = 6
+
 /** The four tiles in the middle of zoom 3, which fill a picture of 512 pixels: column and row. */
 export const MIDDLE = [[3, 3], [4, 3], [3, 4], [4, 4]]
 

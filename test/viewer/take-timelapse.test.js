@@ -2,16 +2,14 @@
 // Time-lapses of the map: each frame of a file is decoded and compared with the past of the layer.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { gate } from '../support/client/front.js'
+import { holdRequests } from '../client/requests.js'
 import { T } from '../support/client/gallery.js'
 import { shownAt } from './browser.js'
 import { AWAY, onViewer } from '../support/viewer.js'
-import { MIDDLE, STEPS, assertMiddle, choose, colourAsOf, colourOf, decode, decodeVideo,
+import { MIDDLE, PACKED, STEPS, assertMiddle, choose, colourAsOf, colourOf, decode, decodeVideo,
   distance, make, openTake, ownSize, placeOf, save, texts, watch } from './take-support.js'
 
-// of 256: how far a colour of a GIF may differ from the tile; a GIF has only the most important colours
-const PACKED = 6
-const FILMED = 9 // the same for a video; two steps of a tile differ by 8, the first and the last by 32
+const FILMED = 9 // like PACKED, for a video; two steps of a tile differ by 8, the first and the last by 32
 
 /** An image that only a time-lapse needs: the map neither shows it nor reads it ahead. */
 const isFirst = ({ kind, path }) => kind === 'tile' && path.includes(':3:3:3@2024-01-01')
@@ -32,8 +30,7 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
   async function begin () {
     const { page, card } = await open()
     await card.getByText(/^5 frames/).waitFor()
-    const held = gate()
-    stage.front.rule(entry => isFirst(entry) ? held.opened : undefined)
+    const held = holdRequests(stage.front, isFirst)
     await card.getByRole('button', { name: 'Make the time-lapse' }).click()
     return { page, card, held }
   }
@@ -107,7 +104,7 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
 
   it('stops its requests and its worker when it is cancelled, and can be made again', async () => {
     const { page, card, held } = await begin()
-    await until(() => stage.front.requests('tile').some(isFirst), { what: 'a request for an old tile' })
+    await held.reached()
     await card.getByRole('button', { name: 'Cancel' }).click()
     await card.getByText('Cancelled. Nothing was saved.').waitFor()
     await until(() => stage.front.requests('tile').filter(isFirst).every(({ aborted }) => aborted),

@@ -4,11 +4,10 @@
 import assert from 'node:assert/strict'
 import { T, stepAt } from '../support/client/gallery.js'
 import { onViewer } from '../support/viewer.js'
-import { MIDDLE, STEPS, choose, decode, distance, make, ownSize, placeOf, texts, watch } from './take-support.js'
+import { screens } from './browser.js'
+import { GROUND, PACKED, STEPS, assertMiddle, choose, decode, distance, make, ownSize, texts,
+  watch } from './take-support.js'
 
-const GROUND = [219, 228, 233] // of the page, in light colours
-const PACKED = 6 // of 256: how far a colour of a GIF may differ from the tile
-const SMALL = { viewport: { width: 800, height: 600 } } // small, because tests run without a graphics card
 
 /** Draws each tile in the colour that its only feature names. */
 const style = {
@@ -32,7 +31,7 @@ onViewer('pictures of a vector layer', { layers: ['squares', 'steps'], demo: fal
       ? { status: 200, body: JSON.stringify(style), headers: { 'content-type': 'application/json' } } : undefined)
   })
 
-  async function open (hash, tab, options = SMALL) {
+  async function open (hash, tab, options = screens.small) {
     const page = await stage.visit(hash, options)
     await page.locator('#map .tilecouch-vector canvas').first().waitFor()
     await page.locator('#take').click()
@@ -50,9 +49,7 @@ onViewer('pictures of a vector layer', { layers: ['squares', 'steps'], demo: fal
     assert.equal(name, 'squares-2024-01-04.png')
     const { width, height, at } = await decode(bytes)
     assert.deepEqual([width, height], [512, 512])
-    for (const tile of MIDDLE) {
-      assert.ok(distance(at(...placeOf(tile)), colourAt(4, tile)) <= 1, `tile ${tile}: ${at(...placeOf(tile))}`)
-    }
+    assertMiddle(at, tile => colourAt(4, tile), 1)
     assert.deepEqual(await texts(page), ['4 Jan 2024', 'Squares'])
   })
 
@@ -63,11 +60,7 @@ onViewer('pictures of a vector layer', { layers: ['squares', 'steps'], demo: fal
     const { pages, at } = await decode((await make(card, 'Make the time-lapse')).bytes)
     assert.equal(pages, 5)
     for (const [frame, step] of STEPS.entries()) {
-      for (const tile of MIDDLE) {
-        const [colour, expected] = [at(...placeOf(tile), frame), colourAt(step, tile)]
-        assert.ok(distance(colour, expected) <= PACKED,
-          `frame ${frame}, tile ${tile}: ${colour} instead of ${expected}`)
-      }
+      assertMiddle((x, y) => at(x, y, frame), tile => colourAt(step, tile), PACKED)
     }
     assert.equal(await page.locator('.hidden-map').count(), 1, 'one hidden map')
     await page.keyboard.press('Escape')
@@ -77,7 +70,8 @@ onViewer('pictures of a vector layer', { layers: ['squares', 'steps'], demo: fal
   })
 
   it('an image shows both times of a comparison in the pixels of a dense screen', async () => {
-    const { page, card } = await open(`#squares@${T(1)}..${T(5)}/4/0/0`, 'image', { ...SMALL, deviceScaleFactor: 2 })
+    const { page, card } =
+      await open(`#squares@${T(1)}..${T(5)}/4/0/0`, 'image', { ...screens.small, deviceScaleFactor: 2 })
     await page.getByRole('slider', { name: 'Compare: left and right' }).waitFor()
     await choose(card, 'Size', 'screen')
     const { width, at } = await decode((await make(card, 'Make the image')).bytes)
@@ -88,7 +82,7 @@ onViewer('pictures of a vector layer', { layers: ['squares', 'steps'], demo: fal
   })
 
   it('the dialog says that it leaves out a layer that the browser cannot draw', async () => {
-    const page = await stage.visit('', SMALL)
+    const page = await stage.visit('', screens.small)
     await page.addInitScript(() => {
       const { getContext } = HTMLCanvasElement.prototype
       HTMLCanvasElement.prototype.getContext = /** @type {any} */ (function (type, ...options) {
@@ -108,7 +102,7 @@ onViewer('pictures of a vector layer', { layers: ['squares', 'steps'], demo: fal
   })
 
   it('the dialog says that it leaves out a base map whose images cannot be copied', async () => {
-    const page = await stage.visit('#steps/3/0/0', { ...SMALL, bypassCSP: true })
+    const page = await stage.visit('#steps/3/0/0', { ...screens.small, bypassCSP: true })
     await page.locator('#map .tilecouch-tile img').first().waitFor()
     await page.route('https://base.example/**',
       route => route.fulfill({ status: 200, contentType: 'image/png', body: '' }))

@@ -7,10 +7,8 @@ import { T, tilesOf } from '../support/client/gallery.js'
 import { memorySource } from '../support/memory-source.js'
 import { drawnTiles, screens, shownAt } from './browser.js'
 import { AWAY, onViewer } from '../support/viewer.js'
-import { assertMiddle, choose, colourAsOf, colourOf, decode, make, openTake,
+import { GROUND, assertMiddle, choose, colourAsOf, colourOf, decode, make, openTake,
   ownSize, save, texts, watch } from './take-support.js'
-
-const GROUND = [219, 228, 233] // background of the page, in light colours
 
 /** Mixes two colours, each with half of its opacity. */
 const mix = (first, second) => first.map((value, index) => (value + second[index]) / 2)

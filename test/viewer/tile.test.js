@@ -192,7 +192,7 @@ onViewer('changes of the view', { demo: false }, stage => {
       (time, index) => ({ _id: `edition:town@${time}`, type: 'edition', layer: 'town', time, title: index === 3
         ? 'The very old one' : `Daily ${index}`, finished: time })
     )
-    await stage.store.couch.request({ method: 'POST', path: '_bulk_docs', body: JSON.stringify({ docs }) })
+    await stage.store.couch.bulk(docs)
     const page = await stage.visit('#town/3/0/0')
     await page.getByText('The last 50 editions').waitFor()
     await page.getByRole('searchbox', { name: 'Find an edition' }).fill('very old')

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { load } from '../../loader/load/index.js'
 import { memorySource } from '../support/memory-source.js'
+import { drag } from '../support/client/controls.js'
 import { T, layers, tilesOf } from '../support/client/gallery.js'
 import { drawnTiles, shownAt } from './browser.js'
 import { onViewer } from '../support/viewer.js'
@@ -78,10 +79,7 @@ onViewer('time', { layers: ['steps', 'late', 'vector'] }, stage => {
     await play(page).click()
     await page.getByRole('button', { name: 'Pause' }).waitFor()
     await page.locator('[aria-label="Time"]:not([aria-valuetext^="20 Jun 2024, 00:00"])').waitFor({ state: 'attached' })
-    await page.mouse.move(800, 300)
-    await page.mouse.down()
-    await page.mouse.move(600, 350, { steps: 6 })
-    await page.mouse.up()
+    await drag(page, [800, 300], [600, 350])
     await shownAt(page, '20 Jun 2024, 04:00 UTC')
     await play(page).waitFor()
     await page.waitForURL(url => /#daylight@2024-06-20T04:00:00Z\/2\//.test(url.href) &&

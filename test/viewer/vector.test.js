@@ -7,12 +7,11 @@ import { load } from '../../loader/index.js'
 import { demoEditions, layers } from '../../server/demo/index.js'
 import { INTERVAL, TOWN_BOUNDS, townIn } from '../../server/demo/town.js'
 import { findBarriers } from '../support/axe.js'
-import { screens } from './browser.js'
+import { IDLE, screens } from './browser.js'
 import { onViewer } from '../support/viewer.js'
 
 const [FIRST, LAST] = [1990, 2020]
 const PLACE = '13/45/-30'
-const SMALL = { viewport: { width: 800, height: 600 } } // small, because tests run without a graphics card
 
 /** Counts the features that were added, changed or removed between two years. */
 function countChanges (from, to) {
@@ -42,11 +41,7 @@ onViewer('a vector layer', { demo: false, layers: ['steps'], webgl: true }, stag
   /** Waits until the map is still and completely drawn. */
   async function waitUntilDrawn (page) {
     await page.locator('#map .tilecouch-vector canvas').first().waitFor()
-    await page.waitForFunction(() => {
-      const timeline = document.querySelector('.tilecouch-timeline')
-      return timeline && !timeline.classList.contains('tilecouch-busy') &&
-        document.querySelector('.tilecouch-timeline-detail')?.textContent !== ''
-    })
+    await page.locator(`${IDLE} .tilecouch-timeline-detail:not(:empty)`).waitFor({ state: 'attached' })
   }
 
   /** Counts the pixels of each colour on the map. */
@@ -67,7 +62,7 @@ onViewer('a vector layer', { demo: false, layers: ['steps'], webgl: true }, stag
   }
 
   it('is drawn in a style for its source layers, by a script that is loaded only then', async () => {
-    const page = await stage.visit('#steps/3/0/0', SMALL)
+    const page = await stage.visit('#steps/3/0/0', screens.small)
     await page.locator('#map .tilecouch-tile img').first().waitFor()
     assert.deepEqual(stage.front.requests().filter(({ path }) => path.includes('vector.js')), [])
     await page.locator('[data-layer="tilby"]').click()
@@ -75,13 +70,12 @@ onViewer('a vector layer', { demo: false, layers: ['steps'], webgl: true }, stag
     assert.equal(stage.front.requests().filter(({ path }) => path.includes('vector.js')).length, 1)
     await page.evaluate(place => { location.hash = `#tilby/${place}` }, PLACE)
     await waitUntilDrawn(page)
-    await page.waitForFunction(() => !document.querySelector('.tilecouch-busy'))
     const colours = Object.entries(await coloursOf(page)).filter(([, count]) => count > 500)
     assert.ok(colours.length >= 4, `land, buildings, parks and roads: ${JSON.stringify(colours)}`)
   })
 
   it('steps through its editions, asking for the tiles that differ, each once', async () => {
-    const page = await stage.visit(`#tilby@${FIRST}-06-01T00:00:00Z/${PLACE}`, SMALL)
+    const page = await stage.visit(`#tilby@${FIRST}-06-01T00:00:00Z/${PLACE}`, screens.small)
     await waitUntilDrawn(page)
     for (let year = FIRST; year < LAST; year += INTERVAL) {
       await page.getByRole('button', { name: 'Next change' }).click()
@@ -123,7 +117,7 @@ onViewer('a vector layer', { demo: false, layers: ['steps'], webgl: true }, stag
   })
 
   it('lists the features at a place with their attributes', async () => {
-    const page = await stage.visit('#tilby/16/45/-30', SMALL)
+    const page = await stage.visit('#tilby/16/45/-30', screens.small)
     await waitUntilDrawn(page)
     // MapLibre parses the tiles in workers
     await until(async () => {
@@ -139,7 +133,7 @@ onViewer('a vector layer', { demo: false, layers: ['steps'], webgl: true }, stag
   })
 
   it('is found by the names of its features in view', async () => {
-    const page = await stage.visit(`#tilby/${PLACE}`, SMALL)
+    const page = await stage.visit(`#tilby/${PLACE}`, screens.small)
     await waitUntilDrawn(page)
     await page.keyboard.press('f')
     const field = page.getByRole('searchbox', { name: 'Find a place' })
@@ -186,7 +180,7 @@ onViewer('a vector layer', { demo: false, layers: ['steps'], webgl: true }, stag
     )
     const checkbox = page.getByRole('checkbox', { name: 'Mark these features' })
     const countPixels = async () => (await coloursOf(page))['15,123,63'] ?? 0
-    await page.waitForFunction(() => !document.querySelector('.tilecouch-busy'))
+    await waitUntilDrawn(page)
     const marked = await countPixels()
     await checkbox.uncheck()
     const unmarked = await countPixels() // the table uses the colour, too
@@ -194,7 +188,7 @@ onViewer('a vector layer', { demo: false, layers: ['steps'], webgl: true }, stag
   })
 
   it('is compared with itself at another time, under a handle, faded, and on two maps', async () => {
-    const page = await stage.visit(`#tilby@${FIRST}-06-01..${LAST}-06-01/${PLACE}`, SMALL)
+    const page = await stage.visit(`#tilby@${FIRST}-06-01..${LAST}-06-01/${PLACE}`, screens.small)
     await page.locator('.tilecouch-compare-handle').waitFor()
     assert.equal(await page.locator('#map .tilecouch-vector').count(), 2)
     await page.getByRole('button', { name: 'Fade' }).click()

@@ -137,7 +137,7 @@ onViewer('the page', {}, (stage, kind) => {
       })
     )
     await stage.store.defineLayer('many', { name: 'Many', minzoom: 0, maxzoom: 1 })
-    await stage.store.couch.request({ method: 'POST', path: '_bulk_docs', body: JSON.stringify({ docs }) })
+    await stage.store.couch.bulk(docs)
     const page = await stage.visit('#many/1/0/0')
     await page.getByText('The last 50 editions').waitFor()
     await page.getByRole('button', { name: 'Older editions' }).click()

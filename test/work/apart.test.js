@@ -1,7 +1,6 @@
 // Documents about the running of a store concern its administrators. Everything else ignores them, and does not copy or
 // show them.
 import assert from 'node:assert/strict'
-import path from 'node:path'
 import PouchDB from 'pouchdb-node'
 import { until } from '../../bench/wait.js'
 import { isAdministrative, parseArea } from '../../core/index.js'
@@ -51,7 +50,7 @@ onEachStore('documents about the running of a store', backend => {
   }).timeout(60000)
 
   it('are in no backup, even when they change during it, and make no differences for a restore', async () => {
-    const file = path.join(folder.dir, 'a.tcb')
+    const file = folder.path('a.tcb')
     let changes = 0
     const change = async () => { await stage.store.couch.update(WORK._id, doc => ({ ...doc, done: ++changes })) }
     const summary =
@@ -171,7 +170,7 @@ onEachStore('documents about the running of a store', backend => {
       const { tiles, lacking } = await mirror(db, target, {})
       assert.deepEqual([tiles, lacking], [16, 0])
       await assertFree(target)
-      const pouch = new PouchDB(path.join(folder.dir, 'pouch'))
+      const pouch = new PouchDB(folder.path('pouch'))
       try {
         await PouchDB.replicate(db, pouch)
         const { rows } = await pouch.allDocs()

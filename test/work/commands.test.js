@@ -72,20 +72,19 @@ onEachStore('the work of commands', backend => {
   })
 
   it('shows the figures of exports, checks, backups, restores, prunes and doctor', async () => {
-    const target = name => path.join(folder.dir, name)
-    const exported = await workOf(['export', 'osm', target('osm'), ...db()])
+    const exported = await workOf(['export', 'osm', folder.path('osm'), ...db()])
     assert.deepEqual([exported.command, exported.layer, exported.state, exported.done, exported.about.target],
-      ['export', 'osm', 'done', 16, target('osm')])
-    assert.equal((await workOf(['export', 'osm', target('tree'), '--tree', ...db()])).done, 16)
+      ['export', 'osm', 'done', 16, folder.path('osm')])
+    assert.equal((await workOf(['export', 'osm', folder.path('tree'), '--tree', ...db()])).done, 16)
     const checked = await workOf(['check', ...db()])
     assert.deepEqual([checked.command, checked.done, checked.about.faults], ['check', 16, 0])
     const resolved = await workOf(['check', '--only', 'conflicts', '--fix', ...db()])
     assert.deepEqual([resolved.command, resolved.state, resolved.done, resolved.about.only],
       ['check', 'done', 0, 'conflicts'])
     assert.equal((await workOf(['check', '--only', 'upgrade', ...db()])).about.only, 'upgrade')
-    const saved = await workOf(['backup', target('a.tcb'), ...db()])
+    const saved = await workOf(['backup', folder.path('a.tcb'), ...db()])
     assert.deepEqual([saved.command, saved.unit, saved.failed, saved.about.file],
-      ['backup', 'documents', 0, target('a.tcb')])
+      ['backup', 'documents', 0, folder.path('a.tcb')])
     const pruned = await workOf(['prune', 'osm', '--keep-last', '1', '--yes', ...db()])
     assert.deepEqual([pruned.command, pruned.layer, pruned.state, pruned.about.removed], ['prune', 'osm', 'done', 0])
     const expired = await workOf(['prune', 'osm', '--expired', '--yes', ...db()])
@@ -99,7 +98,7 @@ onEachStore('the work of commands', backend => {
     }
 
     const restored = await backend.database()
-    const { code, err } = await runCommand(['restore', target('a.tcb'), '--yes', '--db', restored])
+    const { code, err } = await runCommand(['restore', folder.path('a.tcb'), '--yes', '--db', restored])
     assert.equal(code, 0, err)
     const works = await worksOf(restored)
     assert.deepEqual(works.map(({ command, state, done }) => [command, state, done]),
@@ -107,7 +106,7 @@ onEachStore('the work of commands', backend => {
   }).timeout(60000)
 
   it('shows for a mirror its source, target, selection and lag, only in the target', async () => {
-    await workOf(['export', 'osm', path.join(folder.dir, 'osm'), ...db()])
+    await workOf(['export', 'osm', folder.path('osm'), ...db()])
     const target = await backend.database()
     const { code, err } = await runCommand(['mirror', stage.url, target])
     assert.equal(code, 0, err)
@@ -147,7 +146,7 @@ onEachStore('the work of commands', backend => {
     await Store.create(url, { public: false })
     await runCommand(['doctor', '--db', url])
     assert.deepEqual(await worksOf(url), [])
-    await runCommand(['load', path.join(folder.dir, 'nothing'), '--layer', 'osm', '--db', url])
+    await runCommand(['load', folder.path('nothing'), '--layer', 'osm', '--db', url])
     assert.deepEqual(await worksOf(url), [])
     const isNew = async () => (await doctor(url)).findings.filter(({ check }) => check === 'published')
     const before = await isNew()
@@ -229,9 +228,9 @@ withPeople('the work of people', start => {
   const folder = useFolder()
 
   it('is written in the name of the user, and not for users who may only read', async () => {
-    const target = name => path.join(folder.dir, name)
     for (const [name, login] of [['writer', server.writer], ['reader', server.reader], ['nobody', []]]) {
-      const { code, err } = await runCommand(['export', 'osm', target(name), '--db', as(server.database, ...login)])
+      const { code, err } =
+        await runCommand(['export', 'osm', folder.path(name), '--db', as(server.database, ...login)])
       assert.equal(code, 0, err)
     }
     const works = await worksOf(server.database)

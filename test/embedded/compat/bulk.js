@@ -1,11 +1,12 @@
 // The CouchDB contract for requests with many documents: _bulk_docs, _all_docs, _bulk_get and _revs_diff.
 import assert from 'node:assert/strict'
-import { answered, freshDatabase, png } from '../harness.js'
+import { png } from '../../support/tiles.js'
+import { answered, freshDatabase } from '../harness.js'
 
 export const bulk = target => describe('many documents at once', () => {
   const { admin } = freshDatabase(target)
-  const tile = (id, ...bytes) =>
-    ({ _id: id, _attachments: { tile: { content_type: 'image/png', data: png(...bytes).toString('base64') } } })
+  const tile = (id, seed) =>
+    ({ _id: id, _attachments: { tile: { content_type: 'image/png', data: png(seed).toString('base64') } } })
   const rows = async (path, body) => (await admin(body ? 'POST' : 'GET', path, body)).json.rows
   const ids = async (path, body) => (await rows(path, body)).map(({ id, key }) => id ?? key)
 
@@ -40,11 +41,12 @@ export const bulk = target => describe('many documents at once', () => {
   })
 
   it('refuses malformed lists of documents', async () => {
-    const status = async body => (await admin('POST', '/_bulk_docs', body)).status
-    for (const body of [{}, [], { docs: {} }, { docs: [5] }, 'x',
-      { docs: [{ _id: '_x' }] }, { docs: [{ _id: 'q', _zz: 1 }] }]) assert.equal(await status(body), 400)
-    assert.equal(await status({ new_edits: false, docs: [{ _id: 'norev' }] }), 400)
-    assert.equal(await status({ docs: [{ _id: 'q2', _attachments: { t: { stub: true } } }] }), 412)
+    const write = body => admin('POST', '/_bulk_docs', body)
+    for (const body of [{}, [], { docs: {} }, { docs: [5] }, 'x', { docs: [{ _id: '_x' }] },
+      { docs: [{ _id: 'q', _zz: 1 }] }, { new_edits: false, docs: [{ _id: 'norev' }] }]) {
+      await answered(400, write(body))
+    }
+    await answered(412, write({ docs: [{ _id: 'q2', _attachments: { t: { stub: true } } }] }))
   })
 
   it('lists documents by range', async () => {
@@ -83,9 +85,9 @@ export const bulk = target => describe('many documents at once', () => {
     assert.equal(ranged.doc._attachments.tile.data, png(2).toString('base64'))
     await admin('POST', '/_bulk_docs',
       { new_edits: false, docs: [{ _id: 'f', _rev: '1-a' }, { _id: 'f', _rev: '1-b' }] })
-    assert.deepEqual((await rows('/_all_docs?include_docs=true&conflicts=true', { keys: ['f'] }))[0].doc._conflicts,
-      ['1-a'])
-    assert.deepEqual((await rows('/_all_docs?include_docs=true&conflicts=true&key="f"'))[0].doc._conflicts, ['1-a'])
+    const withConflicts = '/_all_docs?include_docs=true&conflicts=true'
+    assert.deepEqual((await rows(withConflicts, { keys: ['f'] }))[0].doc._conflicts, ['1-a'])
+    assert.deepEqual((await rows(`${withConflicts}&key="f"`))[0].doc._conflicts, ['1-a'])
     await admin('DELETE', '/f?rev=1-b')
     await admin('DELETE', '/f?rev=1-a')
   })

@@ -73,11 +73,9 @@ export const changes = target => describe('changes', () => {
   })
 
   it('refuse unknown filters and feeds', async () => {
-    const status = async query => (await admin('GET', `/_changes${query}`)).status
-    assert.equal(await status('?filter=nope'), 400)
-    assert.equal(await status('?filter=_nope'), 400)
-    assert.equal(await status('?filter=_selector'), 400)
-    assert.equal(await status('?feed=nope'), 400)
+    for (const query of ['filter=nope', 'filter=_nope', 'filter=_selector', 'feed=nope']) {
+      await answered(400, admin('GET', `/_changes?${query}`))
+    }
     assert.equal((await admin('GET', '/a')).status, 200)
   })
 
@@ -86,30 +84,27 @@ export const changes = target => describe('changes', () => {
     assert.equal(results.length, 7)
   })
 
+  /** Writes again and again until a long poll ends. Returns its first row. */
+  async function firstRow (longPoll, write) {
+    let isOver = false
+    const writes = async () => { for (let i = 0; i < 50 && !isOver; i++) await write(i) }
+    const [{ results }] = await Promise.all([longPoll.finally(() => { isOver = true }), writes()])
+    return results[0]
+  }
+
   it('end a long poll when a document is written', async () => {
     const longPoll = feed('?feed=longpoll&since=now&timeout=10000')
-    const writes = (async () => { for (let i = 0; i < 50; i++) {
-      await admin('PUT', `/poll${i}`, {}); if (await Promise.race([longPoll.then(() => true), null])) return
-    } })()
-    const { results } = await longPoll
-    assert.match(results[0].id, /^poll/)
-    await writes
+    const { id } = await firstRow(longPoll, i => admin('PUT', `/poll${i}`, {}))
+    assert.match(id, /^poll/)
   })
 
   it('end a long poll with the first document that matches the selector', async () => {
     const longPoll =
       feed('?feed=longpoll&since=now&filter=_selector&include_docs=true&timeout=10000', { selector: { type: 'work' } })
-    const writes = (async () => {
-      for (let i = 0; i < 50; i++) {
-        await admin('POST', '/_bulk_docs',
-          { docs: [{ _id: `other${i}` }, { _id: `work:${i}`, type: 'work', done: i }] })
-        if (await Promise.race([longPoll.then(() => true), null])) return
-      }
-    })()
-    const { results } = await longPoll
-    assert.match(results[0].id, /^work:/)
-    assert.equal(results[0].doc.type, 'work')
-    await writes
+    const { id, doc } = await firstRow(longPoll, i => admin('POST', '/_bulk_docs',
+      { docs: [{ _id: `other${i}` }, { _id: `work:${i}`, type: 'work', done: i }] }))
+    assert.match(id, /^work:/)
+    assert.equal(doc.type, 'work')
   })
 
   it('end a long poll at its timeout', async () => {

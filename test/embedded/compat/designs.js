@@ -4,10 +4,13 @@ import { answered, freshDatabase } from '../harness.js'
 
 const ddoc = {
   shows: {
-    all: '(function (doc, req) { return { code: 200, headers: { "X-Own": "b", "Content-Type": "application/json" ' +
-      '}, body: JSON.stringify({ doc: doc, req: req }) } })',
-    doc: '(function (doc) { return { headers: { "Content-Type": "application/json" }, body: JSON.stringify({ doc: ' +
-      'doc }) } })',
+    all: `(function (doc, req) {
+      var headers = { "X-Own": "b", "Content-Type": "application/json" }
+      return { code: 200, headers: headers, body: JSON.stringify({ doc: doc, req: req }) }
+    })`,
+    doc: `(function (doc) {
+      return { headers: { "Content-Type": "application/json" }, body: JSON.stringify({ doc: doc }) }
+    })`,
     text: '(function () { return "hi" })',
     moved: '(function () { return { code: 302, headers: { Location: "../x" }, body: "moved" } })',
     refused: '(function () { throw ["error", "not_found", "no such tile"] })',
@@ -18,11 +21,18 @@ const ddoc = {
   },
   views: { v: { map: '(function (doc) { if (doc.n) emit(doc.n, doc._id) })', reduce: '_count' } },
   lists: {
-    all: '(function (head, req) { start({ code: 201, headers: { "X-Own": "1", "Content-Type": "application/json" } ' +
-      '}); send("["); var row, n = 0; while (row = getRow()) send((n++ ? "," : "") + JSON.stringify(row)); ' +
-      'return (n ? "," : "") + JSON.stringify({ head: head, query: req.query, path: req.path }) + "]" })',
-    redirect: '(function (head, req) { var row = getRow(); start({ code: 302, headers: { Location: "../../../" + ' +
-      '(row ? row.id : "none") + "/tile" } }); return "see there" })',
+    all: `(function (head, req) {
+      start({ code: 201, headers: { "X-Own": "1", "Content-Type": "application/json" } })
+      send("[")
+      var row, n = 0
+      while (row = getRow()) send((n++ ? "," : "") + JSON.stringify(row))
+      return (n ? "," : "") + JSON.stringify({ head: head, query: req.query, path: req.path }) + "]"
+    })`,
+    redirect: `(function (head, req) {
+      var row = getRow()
+      start({ code: 302, headers: { Location: "../../../" + (row ? row.id : "none") + "/tile" } })
+      return "see there"
+    })`,
     notFound: '(function () { start({ code: 404, headers: { "Content-Type": "application/json" } }); send("{}") })',
     boom: '(function () { throw "x" })'
   }
@@ -61,16 +71,11 @@ export const designs = target => describe('shows and lists', () => {
   })
 
   it('report the error that a function threw', async () => {
-    const assertFailure = async (name, status, error) => {
-      const answer = await show(name)
-      assert.equal(answer.status, status, answer.text)
-      assert.equal(answer.json.error, error)
-    }
-    await assertFailure('refused', 404, 'not_found')
-    await assertFailure('custom', 500, 'mine')
-    await assertFailure('boom', 500, 'render_error')
-    await assertFailure('broken', 500, 'compilation_error')
-    await assertFailure('number', 500, 'render_error')
+    await answered(404, show('refused'), 'not_found')
+    await answered(500, show('custom'), 'mine')
+    await answered(500, show('boom'), 'render_error')
+    await answered(500, show('broken'), 'compilation_error')
+    await answered(500, show('number'), 'render_error')
     assert.deepEqual((await show('nope')).json, { error: 'not_found', reason: 'missing json key: nope' })
     assert.equal((await admin('GET', '/_design/nope/_show/x')).status, 404)
   })
@@ -110,13 +115,10 @@ export const designs = target => describe('shows and lists', () => {
   })
 
   it('refuse malformed design documents', async () => {
-    const assertRefused = async (body, error) => {
-      const { json } = await answered(400, admin('PUT', '/_design/bad', body))
-      assert.equal(json.error, error)
-    }
-    await assertRefused({ views: 5 }, 'invalid_design_doc')
-    await assertRefused({ views: { x: { map: 5 } } }, 'invalid_design_doc')
-    await assertRefused({ rewrites: 5 }, 'invalid_design_doc')
-    await assertRefused({ views: { x: { map: '(function (doc) { emit(' } } }, 'compilation_error')
+    const put = body => admin('PUT', '/_design/bad', body)
+    await answered(400, put({ views: 5 }), 'invalid_design_doc')
+    await answered(400, put({ views: { x: { map: 5 } } }), 'invalid_design_doc')
+    await answered(400, put({ rewrites: 5 }), 'invalid_design_doc')
+    await answered(400, put({ views: { x: { map: '(function (doc) { emit(' } } }), 'compilation_error')
   })
 })

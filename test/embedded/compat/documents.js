@@ -13,8 +13,7 @@ export const documents = target => describe('documents', () => {
     assert.deepEqual(read.json, { _id: 'one', _rev: created.json.rev, a: 1 })
     assert.equal(read.headers.etag, `"${created.json.rev}"`)
     assert.match((await admin('PUT', '/one', { ...read.json, a: 2 })).json.rev, /^2-/)
-    const { json } = await answered(409, admin('PUT', '/one', { a: 3 }))
-    assert.deepEqual(json, { error: 'conflict', reason: 'Document update conflict.' })
+    await answered(409, admin('PUT', '/one', { a: 3 }), 'conflict', 'Document update conflict.')
   })
 
   it('answer HEAD and If-None-Match', async () => {
@@ -41,13 +40,12 @@ export const documents = target => describe('documents', () => {
   })
 
   it('answer 404 with the reason missing or deleted', async () => {
-    assert.deepEqual((await admin('GET', '/nope')).json, { error: 'not_found', reason: 'missing' })
+    await answered(404, admin('GET', '/nope'), 'not_found', 'missing')
     const { rev } = (await admin('PUT', '/doomed', {})).json
     assert.equal((await admin('DELETE', '/doomed')).status, 409)
     const deletion = await answered(200, admin('DELETE', `/doomed?rev=${rev}`))
     assert.match(deletion.json.rev, /^2-/)
-    const read = await answered(404, admin('GET', '/doomed'))
-    assert.deepEqual(read.json, { error: 'not_found', reason: 'deleted' })
+    await answered(404, admin('GET', '/doomed'), 'not_found', 'deleted')
     assert.equal((await admin('GET', `/doomed?rev=${deletion.json.rev}`)).json._deleted, true)
     assert.match((await admin('PUT', '/doomed', { back: true })).json.rev, /^3-/)
     assert.equal((await admin('DELETE', '/nope')).status, 404)
@@ -87,18 +85,11 @@ export const documents = target => describe('documents', () => {
   })
 
   it('are refused when they are malformed', async () => {
-    const assertRefused = async (id, body, status, error) => {
-      const answer = await admin('PUT', `/${id}`, body)
-      assert.equal(answer.status, status, answer.text)
-      assert.equal(answer.json.error, error)
+    for (const [body, error] of [['{bad', 'bad_request'], [[], 'bad_request'], [{ _foo: 1 }, 'doc_validation'],
+      [{ _id: 5 }, 'illegal_docid'], [{ _rev: 'x' }, 'bad_request'], [{ _attachments: [] }, 'doc_validation']]) {
+      await answered(400, admin('PUT', '/bad', body), error)
     }
-    await assertRefused('bad', '{bad', 400, 'bad_request')
-    await assertRefused('bad', [], 400, 'bad_request')
-    await assertRefused('bad', { _foo: 1 }, 400, 'doc_validation')
-    await assertRefused('bad', { _id: 5 }, 400, 'illegal_docid')
-    await assertRefused('bad', { _rev: 'x' }, 400, 'bad_request')
-    await assertRefused('_foo', {}, 400, 'illegal_docid')
-    await assertRefused('bad', { _attachments: [] }, 400, 'doc_validation')
+    await answered(400, admin('PUT', '/_foo', {}), 'illegal_docid')
   })
 
   it('take the id of the URL instead of the id in the body', async () => {

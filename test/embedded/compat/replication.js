@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import { parseBulkGet } from '../../../core/couch/multipart.js'
-import { answered, freshDatabase, png } from '../harness.js'
+import { png } from '../../support/tiles.js'
+import { answered, freshDatabase } from '../harness.js'
 
 const revisions = (start, ...ids) => ({ _rev: `${start}-${ids[0]}`, _revisions: { start, ids } })
 
@@ -68,9 +69,8 @@ export const replication = target => describe('requests of replicators', () => {
       [Buffer.from(`--b\r\nContent-Type: application/json\r\n\r\n${JSON.stringify(doc)}\r\n--b\r\n\r\n`),
         packed, Buffer.from('\r\n--b--')]
     )
-    const { status } =
-      await admin('PUT', '/text?new_edits=false', body, { 'Content-Type': 'multipart/related; boundary="b"' })
-    assert.equal(status, 201)
+    const headers = { 'Content-Type': 'multipart/related; boundary="b"' }
+    await answered(201, admin('PUT', '/text?new_edits=false', body, headers))
     const { json } = await admin('GET', '/text?attachments=true')
     assert.equal(Buffer.from(json._attachments.note.data, 'base64').toString(), text)
   })

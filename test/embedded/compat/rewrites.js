@@ -13,8 +13,9 @@ const router = `(function (req) {
 })`
 
 const shows = {
-  query: '(function (doc, req) { return { headers: { "Content-Type": "application/json" }, body: ' +
-    'JSON.stringify(req.query) } })'
+  query: `(function (doc, req) {
+    return { headers: { "Content-Type": "application/json" }, body: JSON.stringify(req.query) }
+  })`
 }
 
 export const rewrites = target => describe('rewrites', () => {
@@ -24,10 +25,8 @@ export const rewrites = target => describe('rewrites', () => {
   const route = (path, extraQuery = '') => get(`/x?to=${encodeURIComponent(path)}${extraQuery}`)
 
   before(async () => {
-    assert.equal(
-      (await admin('PUT', '/_design/d',
-        { rewrites: router, shows, views: { v: { map: '(function (doc) { if (doc.n) emit(doc.n) })' } } })).status, 201
-    )
+    const views = { v: { map: '(function (doc) { if (doc.n) emit(doc.n) })' } }
+    await answered(201, admin('PUT', '/_design/d', { rewrites: router, shows, views }))
     await admin('PUT', '/osm:1:0:0@x', { n: 1, _attachments: { tile: { content_type: 'image/png', data: 'YWJj' } } })
     await admin('PUT', '/a%20b', { n: 2 })
   })
@@ -49,8 +48,8 @@ export const rewrites = target => describe('rewrites', () => {
     assert.equal((await route('../../a%20b')).json.n, 2)
     assert.equal((await route('../../osm:1:0:0@x/tile')).text, 'abc')
     if (target().embedded) { // CouchDB sends the body along, which breaks the connection
-      assert.equal((await admin('HEAD', '/_design/d/_rewrite/x?to=../../osm:1:0:0@x/tile')).headers['content-length'],
-        '3')
+      const { headers } = await admin('HEAD', '/_design/d/_rewrite/x?to=../../osm:1:0:0@x/tile')
+      assert.equal(headers['content-length'], '3')
     }
     assert.equal((await route('../../nope')).status, 404)
     assert.equal((await route('../..')).json.db_name, db.path.slice(1))
@@ -74,12 +73,10 @@ export const rewrites = target => describe('rewrites', () => {
     const tea = await answered(418, get('/tea'))
     assert.equal(tea.text, 'tea')
     assert.equal(tea.headers['x-own'], '1')
-    const none = await answered(404, get('/none'))
-    assert.deepEqual(none.json, { error: 'rewrite_error', reason: 'Invalid path.' })
+    await answered(404, get('/none'), 'rewrite_error', 'Invalid path.')
     assert.equal((await get('/boom')).json.error, 'rewrite_error')
     assert.equal((await get('/number')).status, 500)
-    const loop = await answered(400, route('_rewrite/x'))
-    assert.deepEqual(loop.json, { error: 'bad_request', reason: 'Exceeded rewrite recursion limit' })
+    await answered(400, route('_rewrite/x'), 'bad_request', 'Exceeded rewrite recursion limit')
     await admin('PUT', '/_design/without', {})
     assert.equal((await admin('GET', '/_design/without/_rewrite/x')).json.error, 'rewrite_error')
     assert.equal((await admin('GET', '/_design/nope/_rewrite/x')).status, 404)

@@ -40,6 +40,15 @@ export async function gridFiles () {
   }
 }
 
+/** Replaces the import of Leaflet with the Leaflet that the page has loaded. @type {import('esbuild').Plugin} */
+export const globalLeaflet = {
+  name: 'global-leaflet',
+  setup (bundler) {
+    bundler.onResolve({ filter: /^leaflet$/ }, () => ({ path: 'leaflet', namespace: 'global' }))
+    bundler.onLoad({ filter: /.*/, namespace: 'global' }, () => ({ contents: 'module.exports = window.L' }))
+  }
+}
+
 let files
 
 /** The files of a page with one map. */
@@ -51,10 +60,7 @@ export function clientFiles () {
       bundle: true,
       write: false,
       format: 'iife',
-      plugins: [{ name: 'leaflet', setup ({ onResolve, onLoad }) {
-        onResolve({ filter: /^leaflet$/ }, () => ({ path: 'leaflet', namespace: 'global' }))
-        onLoad({ filter: /.*/, namespace: 'global' }, () => ({ contents: 'module.exports = window.L' }))
-      } }]
+      plugins: [globalLeaflet]
     }),
     readFile(`${root}node_modules/leaflet/dist/leaflet.js`, 'utf8'),
     readFile(`${root}node_modules/leaflet/dist/leaflet.css`, 'utf8')

@@ -1,18 +1,11 @@
 /* global clock, control, document, requestAnimationFrame -- of the page, in functions that run there */
 // Serves a page with the controls on a free port, built from the sources by esbuild, and opens it in a browser.
-import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { openBrowser } from '../../viewer/browser.js'
-import { startServer } from '../server.js'
+import { servePages } from '../server.js'
+import { clientFiles, globalLeaflet } from './client-page.js'
 import { Pages } from './pages.js'
-
-const here = path.dirname(fileURLToPath(import.meta.url))
-const styles = path.join(here, '../../../client/tilecouch.css')
-const leaflet = path.join(path.dirname(createRequire(import.meta.url).resolve('leaflet/package.json')), 'dist')
 
 const HTML = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Controls</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
@@ -20,36 +13,16 @@ const HTML = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Contro
 <style>html, body { height: 100%; margin: 0; background: #b8cbd2 } #map { height: 100%; background: #b8cbd2 }</style>
 <div id="map"></div><script src="/leaflet.js"></script><script src="/page.js"></script></html>`
 
-/** Replaces the import of Leaflet with the Leaflet that the page has loaded. */
-const onGlobalLeaflet = {
-  name: 'global-leaflet',
-  setup (bundler) {
-    bundler.onResolve({ filter: /^leaflet$/ }, () => ({ path: 'leaflet', namespace: 'global' }))
-    bundler.onLoad({ filter: /.*/, namespace: 'global' }, () => ({ contents: 'module.exports = window.L' }))
-  }
-}
-
-/** @returns {Promise<{url: string, close: () => Promise<void>}>} */
-export async function serveControls () {
-  const { outputFiles } = await build(
-    {
-      entryPoints: [path.join(here, 'page.js')], bundle: true, write: false,
-      format: 'iife', plugins: [onGlobalLeaflet], logLevel: 'silent'
-    }
-  )
-  /** @type {Record<string, [string, () => any]>} */
-  const files = {
-    '/': ['text/html', () => HTML],
-    '/page.js': ['text/javascript', () => outputFiles[0].text],
-    '/leaflet.js': ['text/javascript', () => readFile(path.join(leaflet, 'leaflet.js'))],
-    '/leaflet.css': ['text/css', () => readFile(path.join(leaflet, 'leaflet.css'))],
-    '/tilecouch.css': ['text/css', () => readFile(styles)]
-  }
-  return startServer(async ({ url = '' }, response) => {
-    const [type, read] = files[url] ?? []
-    if (!read) return response.writeHead(404).end()
-    response.writeHead(200, { 'content-type': `${type}; charset=utf-8` }).end(await read())
+async function serveControls () {
+  const { outputFiles: [{ text }] } = await build({
+    entryPoints: [fileURLToPath(new URL('page.js', import.meta.url))],
+    bundle: true,
+    write: false,
+    format: 'iife',
+    plugins: [globalLeaflet],
+    logLevel: 'silent'
   })
+  return servePages({ ...await clientFiles(), '': ['text/html', HTML], 'page.js': ['text/javascript', text] })
 }
 
 /**
@@ -68,11 +41,7 @@ export function onControls () {
 
   after(() => server?.close())
 
-  afterEach(async function () {
-    const hasPassed = this.currentTest?.isPassed()
-    const errors = await pages.leave(hasPassed)
-    if (hasPassed) assert.deepEqual(errors, [], 'nothing on the console')
-  })
+  afterEach(function () { return pages.leave(this.currentTest?.isPassed()) })
 
   return {
     async visit (scene = null, options = undefined) {
@@ -85,7 +54,7 @@ export function onControls () {
 }
 
 /** The time of the clock. */
-export const at = page => page.evaluate(() => clock.getTime())
+export const clockTime = page => page.evaluate(() => clock.getTime())
 /** Waits for two frames, after which everything is drawn. */
 export const settled =
   page => page.evaluate(() => new Promise(resolve => { requestAnimationFrame(() => requestAnimationFrame(resolve)) }))

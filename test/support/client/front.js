@@ -1,6 +1,8 @@
 // A server in front of a store, which also serves the pages of tests. It logs every request, and can be slow, wrong or
 // dead.
-import { createServer, request as ask } from 'node:http'
+import { request as ask } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { startServer } from '../server.js'
 import { clientFiles } from './client-page.js'
 
 /**
@@ -34,13 +36,12 @@ export async function startFront (target, { files = clientFiles } = {}) {
   const { pathname: database, port: upstream, hostname } = new URL(target)
   let log = []
   const rules = new Set()
-  const sockets = new Set()
 
   async function serve (request, response) {
     const url = request.url
     if (url.startsWith('/__page/')) return servePage(await files(), url, response)
     if (request.method === 'OPTIONS') return response.writeHead(204, sharing(request)).end()
-    const body = await read(request)
+    const body = await buffer(request)
     const path = url.slice(database.length + 1)
     const [, z, x, y] = /:(\d+):(\d+):(\d+)/.exec(decodeURIComponent(path)) ?? []
     const entry = { kind: kindOf(path), path, tile: `${z}/${x}/${y}`, body: body.length ? JSON.parse(body.toString())
@@ -87,23 +88,16 @@ export async function startFront (target, { files = clientFiles } = {}) {
     upstreamRequest.end(body)
   }
 
-  const server = createServer((request, response) => { serve(request, response).catch(() => response.destroy()) })
-  server.on('connection', socket => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
-  const listen = port => new Promise(resolve => { server.listen(port, '127.0.0.1', () => resolve(undefined)) })
-  await listen(0)
-  const { port } = server.address()
-  const stop = () => new Promise(resolve => {
-    server.close(() => resolve(undefined))
-    for (const socket of sockets) socket.destroy()
+  const { url: origin, port, close, restart } = await startServer((request, response) => {
+    serve(request, response).catch(() => response.destroy())
   })
   const entriesOf = (kind, name) => log.filter(entry => entry.kind === kind && (name === undefined ||
     new RegExp(`(^|:|%3A)${name}(:|%3A|$|%22)`).test(entry.path) || JSON.stringify(entry.body)?.includes(`"${name}"`)))
   return {
-    url: `http://127.0.0.1:${port}${database}`,
-    page: `http://127.0.0.1:${port}/__page/index.html`,
+    url: origin + database,
+    /** With the name and password of the target. */
+    accountUrl: Object.assign(new URL(target), { hostname: '127.0.0.1', port }).href,
+    page: `${origin}/__page/index.html`,
     /** All requests so far, or those of one kind. */
     requests: (kind, name) => kind ? entriesOf(kind, name) : log,
     /** `z/x/y` of the requested tiles, sorted as text. */
@@ -118,9 +112,9 @@ export async function startFront (target, { files = clientFiles } = {}) {
       rules.clear()
       log = []
     },
-    stop,
-    restart: () => listen(port),
-    close: stop
+    stop: close,
+    restart,
+    close
   }
 }
 
@@ -144,14 +138,8 @@ function send (response, entry, { status = 200, body = '', headers = {} }) {
   response.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', ...headers }).end(body)
 }
 
-async function read (request) {
-  const parts = []
-  for await (const part of request) parts.push(part)
-  return Buffer.concat(parts)
-}
-
 /** A gate for rules: code that awaits `opened` continues after `open()`. */
-export function gate () {
+export function createGate () {
   let open
   const opened = new Promise(resolve => { open = resolve })
   return { opened, open: () => open(undefined) }

@@ -159,7 +159,7 @@ export function stepOf (steps, step, z, x, y) {
 }
 
 /** @param {import('../../../loader/index.js').Store} store @param {string[]} names */
-export async function hang (store, names) {
+export async function writeGallery (store, names) {
   for (const name of names) {
     await store.defineLayer(name, layers[name].fields)
     await store.write(await history(name, layers[name].steps))

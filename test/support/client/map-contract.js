@@ -3,7 +3,7 @@
 // targets.
 import assert from 'node:assert/strict'
 import { until } from '../../../bench/wait.js'
-import { gate, seconds } from './front.js'
+import { createGate, seconds } from './front.js'
 import { T, stepAt, tilesOf } from './gallery.js'
 import { UNHURRIED, call, eventsOf, expected, frames, onStage, pictureOf } from './suite.js'
 
@@ -111,7 +111,7 @@ export function mapContract (target) {
 
     it('change together again in a quick step after a slow one', async () => {
       const page = await show('steps', { time: T(1), together: 600 })
-      const late = gate()
+      const late = createGate()
       stage.front.rule(({ path }) => { if (/01-03/.test(path)) return late.opened })
       await call(page, 'layer.setTime', T(3))
       await page.waitForFunction(() => Object.values(window.see.picture()).includes('2'))
@@ -131,7 +131,7 @@ export function mapContract (target) {
   suite('a map that moves', ['steps'], (stage, show) => {
     it('shows one time in each frame of a step, and no older time when it is shown again', async () => {
       const page = await show('steps', { time: T(1), together: UNHURRIED })
-      const open = gate()
+      const open = createGate()
       stage.front.rule(({ tile, kind }) => kind === 'tile' && tile === '3/5/3' ? open.opened : undefined)
       const pictures = await frames(page, async () => {
         await call(page, 'layer.setTime', T(5))
@@ -152,7 +152,7 @@ export function mapContract (target) {
     })
 
     it('requests a tile again that left the view before it came', async () => {
-      const slow = gate()
+      const slow = createGate()
       const page = await show('steps', { time: T(1) })
       stage.front.rule(({ kind }) => kind === 'tile' ? slow.opened : undefined)
       await moveTo(page, [130, 0])
@@ -179,7 +179,7 @@ export function mapContract (target) {
     for (const [from, to] of [[3, 4], [4, 3]]) {
       it(`from ${from} to ${to} shows one time in each frame of a step`, async () => {
         const page = await show('depths', { time: T(1), together: UNHURRIED, z: from })
-        const open = gate()
+        const open = createGate()
         stage.front.rule(({ tile, kind }) =>
           kind === 'tile' && tile === (to === 4 ? '4/8/8' : '3/4/4') ? open.opened : undefined)
         const pictures = await frames(page, async () => {
@@ -313,7 +313,7 @@ export function mapContract (target) {
  * @param {import('./suite.js').Stage} stage
  */
 export async function stepsWithLateTile (stage, page) {
-  const late = gate()
+  const late = createGate()
   stage.front.rule(({ tile }) => { if (tile === '3/3/3') return late.opened })
   const pictures = await frames(page, async () => {
     await call(page, 'layer.setTime', T(5))

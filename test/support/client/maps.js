@@ -171,13 +171,13 @@ export function draw (page, layer, { map = {}, kind = 'history', ...options } = 
 }
 
 /** Waits until everything in view is drawn, and returns the picture. */
-export async function rest (page) {
+export async function waitForRest (page) {
   await page.waitForFunction(() => window.see.isAtRest())
   return page.evaluate(() => window.see.picture())
 }
 
 /** Sets the time of the layer, waits, and returns the picture. */
-export async function at (page, time) {
+export async function pictureAt (page, time) {
   await page.evaluate(value => { window.layer.setTime(value) }, time)
-  return rest(page)
+  return waitForRest(page)
 }

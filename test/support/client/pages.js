@@ -1,6 +1,7 @@
 // Pages for the tests of this process. Opening a page takes more time than most tests, so later tests of any suite use
 // a page again: its document is ended, and the cache and the storage of its context are emptied. A page is closed if a
 // test has changed more than that, or has failed.
+import assert from 'node:assert/strict'
 import { openPage } from '../../viewer/browser.js'
 
 /**
@@ -66,15 +67,28 @@ async function empty ({ view: { page, errors }, context, openSession }) {
   return true
 }
 
-/** The pages of one suite. */
+/** The messages that match none of the patterns. @param {string[]} messages @param {RegExp[]} allowed */
+export const unexpectedOf = (messages, allowed) =>
+  messages.filter(text => !allowed.some(pattern => pattern.test(text)))
+
+/** The pages of one suite. An unexpected message on the console of one fails the test. */
 export class Pages {
   /** @type {Entry[]} pages of the running test */
   #used = []
   #browser
+  #alwaysAllowed
+  /** @type {RegExp[]} */
+  #allowed = []
 
-  /** @param {import('playwright-core').Browser} browser */
-  constructor (browser) {
+  /** @param {import('playwright-core').Browser} browser @param {RegExp[]} [alwaysAllowed] messages */
+  constructor (browser, alwaysAllowed = []) {
     this.#browser = browser
+    this.#alwaysAllowed = alwaysAllowed
+  }
+
+  /** Allows messages that the running test provokes. @param {RegExp[]} patterns */
+  allow (...patterns) {
+    this.#allowed.push(...patterns)
   }
 
   /**
@@ -105,13 +119,13 @@ export class Pages {
   }
 
   /**
-   * Ends the documents of a test.
-   * @param {boolean} [hasPassed] if false, its pages are not used again
-   * @returns {Promise<string[]>} messages on their consoles
+   * Ends the documents of a test, and fails it if their consoles have messages that it did not allow.
+   * @param {boolean} [hasPassed] if false, its pages are not used again, and their messages do not matter
    */
   async leave (hasPassed = true) {
     const entries = this.#used.splice(0)
-    const errors = entries.flatMap(({ view }) => view.errors)
+    const messages = entries.flatMap(({ view }) => view.errors)
+    const allowed = [...this.#alwaysAllowed, ...this.#allowed.splice(0)]
     for (const entry of entries.filter(({ view }) => !view.page.isClosed())) {
       const { view, context, isChanged } = entry
       const isFit = hasPassed && !isChanged && context.pages().length === 1
@@ -119,6 +133,6 @@ export class Pages {
       else await view.close()
       if (freePages.length > MAX_FREE) await freePages.shift()?.view.close()
     }
-    return errors
+    if (hasPassed) assert.deepEqual(unexpectedOf(messages, allowed), [], 'nothing on the console')
   }
 }

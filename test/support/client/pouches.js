@@ -1,5 +1,4 @@
 // Creates PouchDBs of a suite on LevelDB, and reads all their documents.
-import path from 'node:path'
 import PouchDB from 'pouchdb-node'
 import { useFolder } from '../folder.js'
 
@@ -13,7 +12,7 @@ export function usePouches () {
   })
   const folder = useFolder() // removed after they are closed
   return (options = {}) => {
-    const db = new PouchDB(path.join(folder.dir, `${databases.length}`), options)
+    const db = new PouchDB(folder.path(`${databases.length}`), options)
     databases.push(db)
     return db
   }

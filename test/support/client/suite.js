@@ -6,8 +6,8 @@ import { backends } from '../backends.js'
 import { publishFunctions } from '../published.js'
 import { openBrowser } from '../../viewer/browser.js'
 import { startFront } from './front.js'
-import { hang, history, stepAt } from './gallery.js'
-import { at, draw, install, rest } from './maps.js'
+import { history, stepAt, writeGallery } from './gallery.js'
+import { draw, install, pictureAt, waitForRest } from './maps.js'
 import { Pages } from './pages.js'
 
 /**
@@ -40,7 +40,7 @@ async function storeWith (backend, names) {
   }
   const missing = names.filter(name => !shared.names.has(name))
   for (const name of missing) shared.names.add(name)
-  await hang(shared.store, missing)
+  await writeGallery(shared.store, missing)
   await warmIndexes(shared.store)
   return shared
 }
@@ -48,7 +48,7 @@ async function storeWith (backend, names) {
 /** @param {string[]} [names] of layers of the gallery */
 async function newStore (url, names = []) {
   const store = await Store.create(url)
-  await hang(store, names)
+  await writeGallery(store, names)
   await publishFunctions(store)
   return store
 }
@@ -79,7 +79,6 @@ export function onStage (title, { layers, everywhere = false, library = leaflet,
 }
 
 export class Stage {
-  #allowed = []
   #pages
   #library
 
@@ -107,15 +106,13 @@ export class Stage {
 
   /** Fails the test if the console has messages that the test did not allow. */
   async clear () {
-    const errors = (await this.#pages.leave()).filter(text => !this.#allowed.some(pattern => pattern.test(text)))
-    this.#allowed = []
+    await this.#pages.leave()
     this.front.reset()
-    assert.deepEqual(errors, [], 'nothing on the console')
   }
 
   /** Allows errors that a test provokes. @param {RegExp[]} patterns */
   allow (...patterns) {
-    this.#allowed.push(...patterns)
+    this.#pages.allow(...patterns)
   }
 
   /** Writes more versions: step -> tiles. */
@@ -144,7 +141,7 @@ export class Stage {
   async show (layer, { wait = true, page: context, isPatient, ...options } = {}) {
     const page = await this.page(context, isPatient)
     await this.draw(page, layer, options)
-    if (wait) await rest(page)
+    if (wait) await waitForRest(page)
     return page
   }
 
@@ -155,12 +152,12 @@ export class Stage {
 
   /** Waits until everything in view is drawn, and returns the picture. */
   rest (page) {
-    return rest(page)
+    return waitForRest(page)
   }
 
   /** Sets the time of the layer, waits, and returns the picture. */
   at (page, time) {
-    return at(page, time)
+    return pictureAt(page, time)
   }
 }
 

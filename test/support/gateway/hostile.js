@@ -3,21 +3,13 @@
 import { gzipSync } from 'node:zlib'
 import { random } from '../../../bench/tiles.js'
 import { startServer } from '../server.js'
-import { png } from '../tiles.js'
+import { claimingSize, png } from '../tiles.js'
 
 /** Text of upstreams. No visitor may read it. */
 export const UPSTREAM_SECRET = 'what an inner server says'
 
 const bomb = gzipSync(Buffer.alloc(100e6))
 const vectorBomb = gzipSync(Buffer.alloc(100e6, 0x1a))
-
-/** A PNG whose header claims this many pixels a side. */
-function pngOfSize (side) {
-  const bytes = Buffer.from(png(1))
-  bytes.writeUInt32BE(side, 16)
-  bytes.writeUInt32BE(side, 20)
-  return bytes
-}
 
 /**
  * How the upstream `cruel` answers each layer.
@@ -33,7 +25,7 @@ const ways = {
   trouble: res => res.writeHead(500, UPSTREAM_SECRET).end(UPSTREAM_SECRET),
   packed: res => res.writeHead(200, { 'content-type': 'image/png', 'content-encoding': 'gzip' }).end(bomb),
   vectors: res => res.writeHead(200, { 'content-type': 'application/vnd.mapbox-vector-tile' }).end(vectorBomb),
-  gigapixels: res => res.end(pngOfSize(60000)),
+  gigapixels: res => res.end(claimingSize(png(1), 60000)),
   cut: res => res.writeHead(200, { 'content-length': 5000 }).write(png(1), () => res.destroy()),
   endless: res => { const writeMore = () => {
     while (!res.destroyed && res.write(Buffer.alloc(65536, UPSTREAM_SECRET)));

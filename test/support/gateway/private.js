@@ -15,7 +15,7 @@ const SIDE = 2
 export const image = (layer, x, y, time) => png(1000 * SEEDS[layer] + 100 * x + 10 * y + (time === T1 ? 1 : 2))
 
 /** @param {import('../../../loader/index.js').Store} store */
-export async function fill (store) {
+export async function writePrivateLayers (store) {
   for (const layer of Object.keys(SEEDS)) {
     await store.defineLayer(layer,
       { name: `The layer ${layer}`, description: `words-of-${layer}`, minzoom: 3, maxzoom: 3 })

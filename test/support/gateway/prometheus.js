@@ -1,7 +1,7 @@
 // Parses metrics as Prometheus does, strictly enough to fail where Prometheus would.
 import assert from 'node:assert/strict'
 
-const SAMPLE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (NaN|[+-]?Inf|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)$/
+const SAMPLE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (Na[nN]|[+-]?Inf|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)$/
 const LABEL = /^([a-zA-Z_]\w*)="((?:[^"\\\n]|\\["\\n])*)"(?:,|$)/
 
 /**

@@ -90,12 +90,6 @@ export const quick = {
   retries: 1, pause: 20, upstreamTimeout: 300, rest: 300
 }
 
-/** The address of a front, with the name and password for the store behind it. @param {string} db */
-export function throughFront (front, db) {
-  const { username, password } = new URL(db)
-  return Object.assign(new URL(front.url), { username, password }).href
-}
-
 /**
  * @param {string} db URL of an existing database
  * @param {object} [setup]
@@ -106,8 +100,7 @@ export function throughFront (front, db) {
  */
 export async function openService (db, { memory: bytes = 20e6, options = {}, limits = {}, follow = true } = {}) {
   const front = await startFront(db)
-  const frontUrl = throughFront(front, db)
-  const store = await Store.open(frontUrl, { retries: 3, firstDelay: 20, longestDelay: 100 })
+  const store = await Store.open(front.accountUrl, { retries: 3, firstDelay: 20, longestDelay: 100 })
   const memory = new Memory(bytes)
   const layers = new Layers(store, { limits: { pause: 50, timesAge: 0 } })
   const upstreams = new Upstreams({ options: { upstreamNetworks: LOOPBACK, ...options } })
@@ -135,7 +128,7 @@ export async function openService (db, { memory: bytes = 20e6, options = {}, lim
     /** Makes the store unavailable, until the returned function is called. */
     async cutOff () {
       await front.stop()
-      return () => front.restart(+new URL(frontUrl).port)
+      return front.restart
     },
     async close () {
       await tiles.close()

@@ -51,10 +51,12 @@ export async function startProfile (context) {
 /**
  * One store of each kind, as backends of a suite: `database()` starts it, a test kills it with `server()`.
  */
-export const mortals =
-  () => [mortal('embedded', startEmbeddedProcess), ...(findCouchDb() ? [mortal('CouchDB', () => startCouchDb())] : [])]
+export function killableStores () {
+  const embedded = killableStore('embedded', startEmbeddedProcess)
+  return findCouchDb() ? [embedded, killableStore('CouchDB', () => startCouchDb())] : [embedded]
+}
 
-function mortal (name, start) {
+function killableStore (name, start) {
   let server
   return {
     name,

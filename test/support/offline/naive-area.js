@@ -17,7 +17,7 @@ async function contents (rows) {
  * @param {{layer: string, selection: import('../../../core/mirror/index.js').Selection, isNew?: boolean}} area isNew:
  *   nothing may stay
  */
-export async function assertSame (db, url, { layer, selection, isNew = false }) {
+export async function assertDeviceHolds (db, url, { layer, selection, isNew = false }) {
   const { rows } = await json(`${url}/_all_docs?include_docs=true&attachments=true`)
   const store = await contents(rows)
   const { layers, area, zooms, current, since } = selection

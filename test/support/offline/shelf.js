@@ -1,15 +1,13 @@
 // OfflineStores without a browser: LevelDB in a temporary folder, and a server before the store that logs requests.
-import path from 'node:path'
 import { OfflineStore } from '../../../client/offline/index.js'
 import { Store } from '../../../loader/store/index.js'
 import { startFront } from '../client/front.js'
 import { publishFunctions } from '../published.js'
 import { PouchDB } from '../client/pouches.js'
 import { useFolder } from '../folder.js'
-import { square } from '../tiles.js'
+import { square, yearStart } from '../tiles.js'
 import { isBulk } from './suite.js'
 
-export const T = year => `${year}-01-01T00:00:00Z`
 export const SIDE = 10 // tiles of zoom 6 in the north-west, and two versions of each
 
 /** The box of some tiles: first and last column, first and last row. */
@@ -38,7 +36,7 @@ export function useShelf (backend) {
       await offline.ready
       return offline
     },
-    path: name => path.join(folder.dir, name),
+    path: folder.path,
     /** Loads the tiles of an edition. */
     load: (time, seed) => shelf.store.write(square({ layer: 'osm', time, z: 6, side: SIDE, seed })),
     /** Ids of documents that were requested in bulk, once for each request. */
@@ -49,13 +47,11 @@ export function useShelf (backend) {
     shelf.url = await backend.database()
     shelf.store = await Store.create(shelf.url)
     await shelf.store.defineLayer('osm', { minzoom: 6, maxzoom: 6 })
-    for (const year of [2023, 2024]) await shelf.load(T(year), (x, y) => year * 1000 + x * SIDE + y)
+    for (const year of [2023, 2024]) await shelf.load(yearStart(year), (x, y) => year * 1000 + x * SIDE + y)
     await publishFunctions(shelf.store)
     // the name and password of the store are passed on, as a reader of a closed store gives them
-    const { username, password } = new URL(shelf.url)
     const front = await startFront(shelf.url)
-    shelf.front = { ...front, requests: front.requests, url: username
-      ? front.url.replace('//', `//${username}:${password}@`) : front.url }
+    shelf.front = { ...front, url: front.accountUrl }
   })
   after(() => shelf.front?.close())
   beforeEach(() => shelf.front.reset())

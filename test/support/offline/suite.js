@@ -7,12 +7,13 @@ import { Store, isTileId, parseArea, parseZooms } from '../../../loader/index.js
 import { TIME_FACTOR } from '../../../bench/wait.js'
 import { fieldFiles } from '../client/client-page.js'
 import { install } from '../client/maps.js'
+import { unexpectedOf } from '../client/pages.js'
 import { publishFunctions } from '../published.js'
 import { startFront } from '../client/front.js'
 import { backends, json } from '../backends.js'
 import { openBrowser } from '../../viewer/browser.js'
 import { installField } from './in-page.js'
-import { hang, load } from './world.js'
+import { load, writeWorld } from './world.js'
 import { servePages } from '../server.js'
 
 const VIEW = { viewport: { width: 700, height: 500 } } // 3 x 2 tiles in the middle, and parts of others around them
@@ -65,7 +66,7 @@ export class Stage {
   async build (url, layers) {
     this.url = url
     this.store = await Store.create(url)
-    await hang(this.store, layers)
+    await writeWorld(this.store, layers)
     await publishFunctions(this.store)
     this.front = await startFront(url, { files: fieldFiles })
   }
@@ -197,7 +198,7 @@ export class Device {
   }
 
   complaints () {
-    return this.#errors.splice(0).filter(text => !this.#allowed.some(pattern => pattern.test(text)))
+    return unexpectedOf(this.#errors.splice(0), this.#allowed)
   }
 
   /** Opens a tab with the store, `offline` of its window. @param {object} [options] of the OfflineStore */

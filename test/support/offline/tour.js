@@ -1,6 +1,6 @@
 /* global window -- of the page, in functions that run there */
 // Moves a map through places and times, and records what it shows.
-import { at, draw, rest } from '../client/maps.js'
+import { draw, pictureAt, waitForRest } from '../client/maps.js'
 
 /**
  * @param {import('playwright-core').Page} page
@@ -18,10 +18,10 @@ export async function tour (page, layer, { places, times }, options = {}) {
     { ...options, fadeAnimation: false, map: {
       center: places[0].slice(0, 2), zoom: places[0][2], fadeAnimation: false, zoomAnimation: false
     } })
-  await rest(page)
+  await waitForRest(page)
   for (const [lat, lng, zoom] of places) {
     await page.evaluate(([center, z]) => { window.map.setView(center, z, { animate: false }) }, [[lat, lng], zoom])
-    for (const time of times) pictures[`${lat},${lng},${zoom} ${time}`] = await at(page, time)
+    for (const time of times) pictures[`${lat},${lng},${zoom} ${time}`] = await pictureAt(page, time)
   }
   return pictures
 }

@@ -41,7 +41,7 @@ export const layers = {
 }
 
 /** @param {import('../../../loader/index.js').Store} store @param {string[]} names */
-export async function hang (store, names) {
+export async function writeWorld (store, names) {
   for (const name of names) {
     await store.defineLayer(name, layers[name].fields)
     await load(store, name, layers[name].steps)
