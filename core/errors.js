@@ -1,6 +1,5 @@
 // The catalogue of all errors of browsers and Node; loader/errors.js adds the errors of Node alone. Callers branch on
 // `code`, never on text. `status` is the HTTP status; `advice` says what to do next. Messages show the wrong value.
-import { attempt } from './values.js'
 
 /** Codes of errors that end when the store, the network or its settings are in order again. */
 export const TEMPORARY_CODES = Object.freeze([
@@ -167,10 +166,17 @@ const megabytes = bytes => `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`
  */
 export function show (value) {
   const isText = typeof value === 'string'
-  const json = isText ? value : attempt(() => JSON.stringify(value) ?? String(value))
-  const clean = scrub(json ?? 'lists in lists without end') // deeper than the stack allows
+  const clean = scrub(isText ? value : jsonText(value))
   const text = clean.length > 120 ? `${clean.slice(0, 117)}…` : clean
   return isText ? JSON.stringify(text) : text
+}
+
+function jsonText (value) {
+  try {
+    return JSON.stringify(value) ?? String(value)
+  } catch {
+    return 'lists in lists without end' // deeper than the stack allows
+  }
 }
 
 /**
