@@ -9,6 +9,9 @@ import { SideMap } from './side-map.js'
 
 const MOVES = 'move zoom resize viewreset moveend'
 
+// the table of options in docs/client.md is made from this name
+export const compareControlDefaults = compareDefaults
+
 /**
  * @typedef {import('../timeline/compare-handle.js').CompareEvents} CompareControlEvents
  * @typedef {import('../timeline/compare-handle.js').CompareOptions & L.ControlOptions} CompareControlOptions
@@ -19,7 +22,7 @@ const MOVES = 'move zoom resize viewreset moveend'
  * @type {import('./leaflet.js').Base<L.Control & CompareHandle, typeof compareDefaults & L.ControlOptions,
  *   CompareControlEvents, typeof L.Control>}
  */
-const Base = /** @type {any} */ (L.Control.extend({ includes: L.Evented.prototype, options: compareDefaults }))
+const Base = /** @type {any} */ (L.Control.extend({ includes: L.Evented.prototype, options: compareControlDefaults }))
 
 /** Compares two sides: with a swipe handle, by fading, or on two maps. */
 export class CompareControl extends Base {
