@@ -5,7 +5,7 @@ import { cached } from './cache.js'
 import { TilecouchError } from './errors.js'
 import { fingerprint } from './fingerprint.js'
 import { readPolygons } from './geojson.js'
-import { MAX_LATITUDE, MAX_ZOOM, parseBbox, rangesIn } from './grid.js'
+import { MAX_LATITUDE, MAX_ZOOM, parseBbox } from './grid.js'
 import { gridOf } from './grids/index.js'
 import { columnsById, rowsById } from './order.js'
 import { Sweep, plane } from './sweep.js'
@@ -53,6 +53,17 @@ export function areaFrom ({ boxes, polygon, grid }) {
 /**
  * @typedef {{polygon: object, polygons: import('./geojson.js').Polygon[], key: string}} Shape polygon: GeoJSON as given
  */
+
+/**
+ * The parts of some ranges that lie in another one.
+ * @param {import('./grid.js').TileRange[]} ranges @param {import('./grid.js').TileRange} outer
+ */
+export const rangesIn = (ranges, outer) => ranges.map(range => ({
+  x0: Math.max(range.x0, outer.x0),
+  x1: Math.min(range.x1, outer.x1),
+  y0: Math.max(range.y0, outer.y0),
+  y1: Math.min(range.y1, outer.y1)
+})).filter(({ x0, x1, y0, y1 }) => x0 <= x1 && y0 <= y1)
 
 export class Area {
   #boxes

@@ -2,9 +2,9 @@
 // `code`, never on text. `status` is the HTTP status; `advice` says what to do next. Messages show the wrong value.
 
 /** Codes of errors that end when the store, the network or its settings are in order again. */
-export const TEMPORARY_CODES = Object.freeze([
+export const TEMPORARY_CODES = [
   'UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'DATABASE_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN'
-])
+]
 
 /** @typedef {{status: number, text: (d: Record<string, any>) => string, advice?: string}} Entry */
 

@@ -61,14 +61,6 @@ export function tileAt (lon, lat, z) {
 /** @returns {Bbox} */
 export const tileBounds = (z, x, y) => [xToLon(x, z), yToLat(y + 1, z), xToLon(x + 1, z), yToLat(y, z)]
 
-/** The parts of some ranges that lie in another one. @param {TileRange[]} ranges @param {TileRange} outer */
-export const rangesIn = (ranges, outer) => ranges.map(range => ({
-  x0: Math.max(range.x0, outer.x0),
-  x1: Math.min(range.x1, outer.x1),
-  y0: Math.max(range.y0, outer.y0),
-  y1: Math.min(range.y1, outer.y1)
-})).filter(({ x0, x1, y0, y1 }) => x0 <= x1 && y0 <= y1)
-
 /** Whether a tile lies in one of these ranges. @param {TileRange[]} ranges */
 export const isInRanges = (ranges, x, y) =>
   ranges.some(({ x0, x1, y0, y1 }) => x0 <= x && x <= x1 && y0 <= y && y <= y1)

@@ -3,7 +3,7 @@
 //   couch://osm@2024/{z}/{x}/{y}.pbf    its tiles
 //   couch://styles/osm@TIME/NAME        a file of a stored style
 import { addProtocol } from 'maplibre-gl'
-import { TilecouchError, asOf, endOf, unzipTile } from '../../core/index.js'
+import { TilecouchError, asOf, endOf } from '../../core/index.js'
 
 const SCHEME = 'couch'
 const TILE = /^([^@/]+)(?:@([^/]*))?\/(\d+)\/(\d+)\/(\d+)\.\w+$/ // layer, time, z, x, y
@@ -60,7 +60,12 @@ async function onDevice (offline, name, signal) {
   return version && source.tile(version, signal).catch(() => undefined)
 }
 
-/** The uncompressed bytes of a tile, which MapLibre needs. @param {Blob} blob @returns {Promise<ArrayBuffer>} */
+/**
+ * The uncompressed bytes of a tile, which MapLibre needs. Stored vector tiles usually are compressed.
+ * @param {Blob} blob @returns {Promise<ArrayBuffer>}
+ */
 export async function inflate (blob) {
-  return /** @type {any} */ ((await unzipTile(new Uint8Array(await blob.arrayBuffer()))).buffer)
+  const [first, second] = new Uint8Array(await blob.slice(0, 2).arrayBuffer())
+  if (first !== 0x1f || second !== 0x8b) return blob.arrayBuffer()
+  return new Response(blob.stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer()
 }

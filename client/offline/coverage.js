@@ -1,6 +1,6 @@
 // Tells which tiles of a view are on the device, and whether all tiles beneath them are too. Lists the areas once and
 // reads whole columns, never single tiles.
-import { rangesIn } from '../../core/grid.js'
+import { rangesIn } from '../../core/area.js'
 import { gridOf } from '../../core/grids/index.js'
 
 const EDGE = 1e-6 // fraction of a tile: nearer edges count as equal

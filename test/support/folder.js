@@ -5,13 +5,14 @@ import path from 'node:path'
 
 /**
  * A folder for each test of a suite, removed after it.
- * @returns {{dir: string, path: (name: string) => string, write: (files: Record<string, string | Buffer>) => string}}
+ * @returns {{dir: string, path: (...names: string[]) => string,
+ *   write: (files: Record<string, string | Buffer>) => string}}
  */
 export function useFolder () {
   const folder = {
     dir: '',
     /** The path of a file or folder in it. */
-    path: name => path.join(folder.dir, name),
+    path: (...names) => path.join(folder.dir, ...names),
     /** Writes files, and returns the folder. */
     write (files) {
       for (const [name, content] of Object.entries(files)) {
