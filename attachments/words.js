@@ -9,10 +9,10 @@
 //   words.tiles(12)                          // { "one": "{count} tile", "other": "{count} tiles" }
 //   words.offline.area.of({ have, all })     // "{have} of {all}"
 import { isObject } from '../core/values.js'
-import { languageOf, localeOf, wanted, lazy } from './words/locale.js'
+import { languageOf, localeOf, preferredTags, lazy } from './words/locale.js'
 
 /** The language of the page: `en`, `de`, … */
-export const language = languageOf(wanted)
+export const language = languageOf(preferredTags)
 
 /** The locale of dates and numbers. */
 export const locale = localeOf(language)

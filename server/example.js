@@ -7,9 +7,9 @@ export const NO_EXAMPLE = { layer: 'LAYER', format: 'png', time: 'TIME' }
  * @param {import('../loader/index.js').Store} store @param {(layer: Record<string, any>) => boolean} [isSuitable]
  */
 export async function exampleIn (store, isSuitable = () => true) {
-  const found = (await store.layers()).find(isSuitable)
-  if (!found) return undefined
-  const { layer, format = NO_EXAMPLE.format } = found
+  const exampleLayer = (await store.layers()).find(isSuitable)
+  if (!exampleLayer) return undefined
+  const { layer, format = NO_EXAMPLE.format } = exampleLayer
   const editions = await store.editions(layer)
   return { layer, format, time: editions[editions.length >> 1]?.time ?? NO_EXAMPLE.time }
 }

@@ -8,10 +8,10 @@ const requested = globalThis.document?.documentElement.dataset.language ??
 const browserTags = globalThis.navigator?.languages ?? []
 
 /** BCP 47 tags, the best first: that of the page or `?lang=de` of the address, then those of the browser. */
-export const wanted = [...requested ? [requested] : [], ...browserTags]
+export const preferredTags = [...requested ? [requested] : [], ...browserTags]
 
 // `?lang=en` names only a language: the tags of the browser decide how dates are written
-const formats = requested && !requested.includes('-') ? [...browserTags, requested] : wanted
+const formats = requested && !requested.includes('-') ? [...browserTags, requested] : preferredTags
 
 /** `de` of `de-AT` */
 export const languageIn = tag => tag.toLowerCase().split('-')[0]

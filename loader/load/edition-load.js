@@ -36,6 +36,7 @@ export class EditionLoad {
   #resumedFrom = /** @type {any} */ (undefined) // where an earlier run began that was killed after its manifest
   #statements = /** @type {import('../../core/store/statements.js').LayerStatements} */ (/** @type {unknown} */ (null))
   #area = /** @type {import('../../core/area.js').Area | undefined} */ (undefined)
+  #isSelected = /** @type {ReturnType<typeof selectorOf>} */ (() => true) // whether the load covers a tile
   #manifest = /** @type {ManifestWriter} */ (/** @type {unknown} */ (null))
   #georeference = /** @type {Georeference} */ (/** @type {unknown} */ (null))
   #sameTiles = /** @type {SameTiles | undefined} */ (undefined)
@@ -57,7 +58,7 @@ export class EditionLoad {
     this.source = source
     this.layer = layer
     this.complete = complete
-    this.area = area
+    this.areaOption = area
     this.zooms = zooms
     this.anySize = anySize
     this.onBegin = onBegin
@@ -110,7 +111,8 @@ export class EditionLoad {
     this.#manifest = new ManifestWriter(store.couch, { layer, time, run: this.#run, signal })
     const hasOthers = editions.some(edition => edition.time !== time && edition.finished)
     const grid = gridOf(layerDoc)
-    this.#area = this.area?.in(grid)
+    this.#area = this.areaOption?.in(grid)
+    this.#isSelected = selectorOf(this.#area, this.zooms)
     const layerBounds = hasOthers ? this.#layerBefore?.bounds : undefined
     this.#georeference = new Georeference(source, { grid, layerBounds })
     this.#sameTiles = await this.#openSameTiles(layerDoc)
@@ -196,7 +198,7 @@ export class EditionLoad {
     const removes = this.complete && summary.failed < summary.tiles
     if (removes) {
       const { absent } = this.#reader
-      const isSelected = selectorOf(this.#area, zooms)
+      const isSelected = this.#isSelected
       await writeGone(store, source, { layer, time, isSelected, absent: await absent, summary, options })
     }
     const manifests = this.#statements.manifests.filter(comparison.isWhole)
@@ -213,7 +215,7 @@ export class EditionLoad {
     const { baseline, taken } = await comparison.end({
       run,
       documents: summary.documents,
-      isSelected: selectorOf(this.#area, this.zooms),
+      isSelected: this.#isSelected,
       withdraw: withdrawTiles,
       again: async (only, tiles) => {
         if (!this.#sameTiles) return store.write(this.#reader.versions(only), settling)

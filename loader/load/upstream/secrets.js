@@ -16,7 +16,7 @@ export class Secrets {
   #origins = new Map()
   #values
 
-  /** @param {SecretsByHost} [byHost] such as { "tiles.example.org": { "Authorization": "Bearer …", "?key": "…" } } */
+  /** @param {SecretsByHost} [byHost] such as { "tiles.example.org": { "Authorization": "Bearer x", "?key": "x" } } */
   constructor (byHost = {}) {
     for (const [host, entries] of Object.entries(byHost)) {
       const origin = originOfKey(host)

@@ -1,4 +1,4 @@
-// Removes versions of tiles in bounded batches. First it writes a document that withdraws the statements (`removed:…`).
+// Removes versions of tiles in bounded batches. First it writes a document that withdraws the statements.
 // Then it settles the tiles (core/store/settle.js), so that a head whose version is removed gets the version before. If
 // a removal was killed, run it again. A load at the same time sees the document, or the removal sees the load.
 import { isDeepStrictEqual } from 'node:util'

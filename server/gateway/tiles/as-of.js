@@ -11,7 +11,13 @@ const MOST_TIMES = 2000 // times whose end is remembered: clients request the fe
 
 export class AsOf {
   /** @type {LRUCache<string, {end: string, at: number}>} at: milliseconds since 1970 */
-  #ends = new LRUCache({ max: MOST_TIMES, memoMethod: time => ({ end: endOf(time), at: Date.parse(endOf(time)) }) })
+  #ends = new LRUCache({
+    max: MOST_TIMES,
+    memoMethod: time => {
+      const end = endOf(time)
+      return { end, at: Date.parse(end) }
+    }
+  })
 
   /** @param {Pick<import('./index.js').Parts, 'cache' | 'reader' | 'limits'>} parts */
   constructor ({ cache, reader, limits }) {
