@@ -78,7 +78,7 @@ onEachStore('a backup', backend => {
 
     const copyUrl = await backend.database()
     const { files, unneeded, written, revisions, security } =
-      await restore(['third.tcb', 'full.tcb', 'second.tcb'].map(folder.path), copyUrl, GIVE)
+      await restore(['third.tcb', 'full.tcb', 'second.tcb'].map(name => folder.path(name)), copyUrl, GIVE)
     assert.deepEqual(files.map(name => path.basename(name)), ['full.tcb', 'second.tcb', 'third.tcb'])
     assert.deepEqual(unneeded, [])
     assert.equal(written, revisions, 'what was superseded is not written')

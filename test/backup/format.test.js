@@ -268,7 +268,7 @@ onEachStore('a folder in which others write', backend => {
 
 onEachStore('a backup whose files were replaced', backend => {
   const folder = useFolder()
-  const dryRestore = names => restore(names.map(folder.path), null, { dryRun: true })
+  const dryRestore = names => restore(names.map(name => folder.path(name)), null, { dryRun: true })
   let store
 
   before(async () => { store = await createVariedStore(await backend.database()) })

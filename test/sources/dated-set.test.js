@@ -15,7 +15,7 @@ describe('a dated set', () => {
   const tiles = (name, seed = 1) => folder.write({ [`${name}/0/0/0.png`]: png(seed) })
   const mbtiles = (name, metadata) => writeMbtiles(folder.path(name), [{ z: 0, x: 0, y: 0, bytes: png(1) }], metadata)
   const findMembers = async (names, options) => {
-    const { members, passedOver } = await openSet(names.map(folder.path), options)
+    const { members, passedOver } = await openSet(names.map(name => folder.path(name)), options)
     return [members.map(({ name, time }) => `${name} ${time.slice(0, 10)}`),
       passedOver.map(file => path.relative(folder.dir, file))]
   }

@@ -107,7 +107,7 @@ describe('files of trees', () => {
     for (let round = 0; round < 50; round++) {
       const file = await files.write(Buffer.from('x'), '2024-03-01T00:00:00Z')
       folder.write({ 'a/5/1/0.png': '' })
-      const [tree, moved, removed] = ['a', 'a/5/1/1.png', 'a/5/1/0.png'].map(folder.path)
+      const [tree, moved, removed] = ['a', 'a/5/1/1.png', 'a/5/1/0.png'].map(name => folder.path(name))
       await Promise.all([files.move(file, moved), files.remove(removed, tree)])
       assert.deepEqual(readdirSync(folder.path('a/5/1')), ['1.png'])
       await files.remove(moved, tree)
