@@ -1,14 +1,14 @@
-// Styles of layers (MapLibre style specification 8): the default one, from what the document of the layer says, and a
-// stored one with the addresses of one time. A design function has this file inside, so that CouchDB and the gateway
-// answer the same: it is ES5 except for `export`, and imports nothing.
+// Styles of layers (MapLibre style specification 8): the default style, made from the layer document, and stored styles
+// with the addresses of a time. A design function includes this file, so that CouchDB and the gateway return the same
+// style: it is ES5 except for `export`, and imports nothing.
 
 /**
  * @typedef {'light' | 'dark'} Theme
  * @typedef {{version: 8, name: string, sources: Record<string, any>, layers: any[]} & Record<string, any>} Style
  */
 
-// What the names of source layers say: the first pattern that fits a name counts. rank: 1 is the bottom of the map.
-// light, dark: a hue, a saturation and a lightness. width: of lines at zooms 6, 12 and 18, in pixels
+// Kinds of source layers. The first pattern that matches the name of a source layer counts. rank: 1 is the bottom of
+// the map. light, dark: hue, saturation and lightness. width: of lines at zooms 6, 12 and 18, in pixels
 var KINDS = [
   { name: 'boundary', pattern: /boundar|admin|border/, rank: 8,
     light: [285, 18, 58], dark: [285, 18, 52], width: [0.6, 1.2, 2.5], isLine: true },
@@ -32,9 +32,9 @@ var KINDS = [
   { name: 'place', pattern: /place|label|poi|point|address|settlement|cit(y|ies)|town|station|peak/, rank: 9,
     light: [340, 42, 46], dark: [340, 45, 68], width: [0.5, 1, 2] }
 ]
-var OTHER = { name: 'other', rank: 4, width: [0.6, 1.4, 3.5] } // such as the data of a user
-var SLOTS = 12 // hues of other source layers
-var GOLDEN = 137.508 // degrees: neighbouring slots get hues that are far apart
+var OTHER = { name: 'other', rank: 4, width: [0.6, 1.4, 3.5] } // no pattern matches, such as for data of users
+var SLOTS = 12 // hues for source layers of the kind `other`
+var GOLDEN = 137.508 // degrees between the hues of neighbouring slots, so that they differ clearly
 
 var THEMES = {
   light: {
@@ -47,20 +47,20 @@ var THEMES = {
   }
 }
 
-// fields that hold what a feature is called, the best first
+// fields with the name of a feature, in order of preference
 var NAMES = ['name', 'Name', 'NAME', 'name:latin', 'name_int', 'name:en', 'name_en', 'label', 'title', 'text', 'ref']
 
 /** @param {number[]} colour @returns {string} */
 function hsl (colour) { return 'hsl(' + colour[0] + ', ' + colour[1] + '%, ' + colour[2] + '%)' }
 
-/** A colour that stands out from an area of this one. */
+/** A darker colour, or a lighter one on a dark map. @param {number} by percent */
 function shade (colour, isDark, by) {
   return [colour[0], colour[1], Math.max(0, Math.min(100, colour[2] + (isDark ? by : -by)))]
 }
 
-/** The same number for the same name, always. @param {string} name */
+/** The FNV-1a hash of a name. @param {string} name */
 function hash (name) {
-  var value = 2166136261 // FNV-1a
+  var value = 2166136261
   for (var i = 0; i < name.length; i++) {
     value ^= name.charCodeAt(i)
     value = (value + (value << 1) + (value << 4) + (value << 7) + (value << 8) + (value << 24)) >>> 0
@@ -70,34 +70,35 @@ function hash (name) {
 
 /** @param {string} id of a source layer */
 function kindOf (id) {
-  var words = id.toLowerCase()
-  for (var i = 0; i < KINDS.length; i++) if (KINDS[i].pattern.test(words)) return KINDS[i]
+  var lowerCase = id.toLowerCase()
+  for (var i = 0; i < KINDS.length; i++) if (KINDS[i].pattern.test(lowerCase)) return KINDS[i]
   return OTHER
 }
 
-/** What the style needs of each source layer that has a name of its own. */
+/** The source layers of a layer with their kinds and colours, the bottom one first. Each name counts once. */
 function sourceLayersOf (doc, theme) {
-  var listed = Object.prototype.toString.call(doc.vector_layers) === '[object Array]' ? doc.vector_layers : []
+  var isList = Object.prototype.toString.call(doc.vector_layers) === '[object Array]'
+  var vectorLayers = isList ? doc.vector_layers : []
   var seen = {}
-  var taken = {}
-  var found = []
-  for (var i = 0; i < listed.length; i++) {
-    var id = listed[i] && listed[i].id
+  var usedSlots = {}
+  var sourceLayers = []
+  for (var i = 0; i < vectorLayers.length; i++) {
+    var id = vectorLayers[i] && vectorLayers[i].id
     if (typeof id !== 'string' || id === '' || seen['$' + id]) continue
     seen['$' + id] = true
     var kind = kindOf(id)
     var colour = /** @type {any} */ (kind)[theme]
-    if (!colour) { // the hue is that of the name, or the next one that is free
+    if (!colour) { // the name decides the hue; if another source layer has it, the next free hue is used
       var slot = hash(id) % SLOTS
-      for (var tries = 0; tries < SLOTS && taken[slot]; tries++) slot = (slot + 1) % SLOTS
-      taken[slot] = true
+      for (var tries = 0; tries < SLOTS && usedSlots[slot]; tries++) slot = (slot + 1) % SLOTS
+      usedSlots[slot] = true
       colour = [Math.round(slot * GOLDEN) % 360, THEMES[theme].other[0], THEMES[theme].other[1]]
     }
-    var fields = listed[i].fields
+    var fields = vectorLayers[i].fields
     var names = NAMES.filter(function (name) { return !!fields && Object.prototype.hasOwnProperty.call(fields, name) })
-    found.push({ id: id, kind: kind, colour: colour, names: names, at: i })
+    sourceLayers.push({ id: id, kind: kind, colour: colour, names: names, index: i })
   }
-  return found.sort(function (a, b) { return a.kind.rank - b.kind.rank || a.at - b.at })
+  return sourceLayers.sort(function (a, b) { return a.kind.rank - b.kind.rank || a.index - b.index })
 }
 
 var IS_AREA = ['==', ['geometry-type'], 'Polygon']
@@ -109,37 +110,40 @@ function byZoom (values, base) {
 }
 
 /**
- * The colour that the default style gives to each source layer, such as for a legend.
+ * The colour of each source layer in the default style, such as for a legend.
  * @param {Record<string, any>} doc a layer document @param {Theme} [theme]
  * @returns {{id: string, colour: string}[]} from the bottom of the map to its top
  */
 export function coloursOf (doc, theme) {
-  var own = sourceLayersOf(doc, theme === 'dark' ? 'dark' : 'light')
-  return own.map(function (one) { return { id: one.id, colour: hsl(one.colour) } })
+  return sourceLayersOf(doc, theme === 'dark' ? 'dark' : 'light').map(function (sourceLayer) {
+    return { id: sourceLayer.id, colour: hsl(sourceLayer.colour) }
+  })
 }
 
-function vectorLayers (doc, source, theme) {
+/** The style layers of all source layers: areas, lines and points, and labels on top. */
+function styleLayersOf (doc, source, theme) {
   var isDark = theme === 'dark'
   var fills = /** @type {any[]} */ ([])
   var lines = /** @type {any[]} */ ([])
   var points = /** @type {any[]} */ ([])
   var labels = /** @type {any[]} */ ([])
 
-  function add (list, one, part, type, filter, properties) {
-    var made = { id: one.id + '/' + part, type: type, source: source, 'source-layer': one.id, filter: filter }
-    for (var property in properties) made[property] = properties[property]
-    list.push(made)
+  function add (list, sourceLayer, part, type, filter, properties) {
+    var id = sourceLayer.id
+    var styleLayer = { id: id + '/' + part, type: type, source: source, 'source-layer': id, filter: filter }
+    for (var property in properties) styleLayer[property] = properties[property]
+    list.push(styleLayer)
   }
 
-  function addLabels (one, colour) {
-    var fields = one.names.map(function (name) { return ['get', name] })
+  function addLabels (sourceLayer, colour) {
+    var fields = sourceLayer.names.map(function (name) { return ['get', name] })
     var text = ['to-string', fields.length === 1 ? fields[0] : ['coalesce'].concat(fields)]
     var halo = hsl(THEMES[theme].halo)
     var paint = { 'text-color': hsl(colour), 'text-halo-color': halo, 'text-halo-width': 1.2 }
-    add(labels, one, 'line-name', 'symbol', IS_LINE, {
+    add(labels, sourceLayer, 'line-name', 'symbol', IS_LINE, {
       layout: { 'text-field': text, 'text-size': byZoom([9, 11, 14], 1), 'symbol-placement': 'line' }, paint: paint
     })
-    add(labels, one, 'name', 'symbol', ['!', IS_LINE], {
+    add(labels, sourceLayer, 'name', 'symbol', ['!', IS_LINE], {
       layout: {
         'text-field': text,
         'text-size': byZoom([10, 12, 15], 1),
@@ -150,25 +154,25 @@ function vectorLayers (doc, source, theme) {
     })
   }
 
-  sourceLayersOf(doc, theme).forEach(function (one) {
-    var kind = one.kind
-    var isKnown = kind !== OTHER
-    var colour = hsl(one.colour)
+  sourceLayersOf(doc, theme).forEach(function (sourceLayer) {
+    var kind = sourceLayer.kind
+    var isOther = kind === OTHER
+    var colour = hsl(sourceLayer.colour)
     if (!kind.isLine) {
-      add(fills, one, 'fill', 'fill', IS_AREA, {
+      add(fills, sourceLayer, 'fill', 'fill', IS_AREA, {
         paint: {
           'fill-color': colour,
-          'fill-opacity': isKnown ? 1 : 0.35, // areas of unknown meaning may lie above each other
-          'fill-outline-color': hsl(shade(one.colour, isDark, isKnown ? 5 : 14))
+          'fill-opacity': isOther ? 0.35 : 1, // areas of unknown kinds may lie above each other
+          'fill-outline-color': hsl(shade(sourceLayer.colour, isDark, isOther ? 14 : 5))
         }
       })
     }
-    add(lines, one, 'line', 'line', kind.isLine ? ['!', IS_POINT] : IS_LINE, {
+    add(lines, sourceLayer, 'line', 'line', kind.isLine ? ['!', IS_POINT] : IS_LINE, {
       layout: { 'line-cap': kind.isLine ? 'butt' : 'round', 'line-join': 'round' },
       paint: { 'line-color': colour, 'line-width': byZoom(kind.width, 1.4) }
     })
     if (kind.isLine) lines[lines.length - 1].paint['line-dasharray'] = [4, 2]
-    add(points, one, 'circle', 'circle', IS_POINT, {
+    add(points, sourceLayer, 'circle', 'circle', IS_POINT, {
       paint: {
         'circle-color': colour,
         'circle-radius': byZoom([2.5, 4, 7], 1.2),
@@ -176,20 +180,21 @@ function vectorLayers (doc, source, theme) {
         'circle-stroke-width': byZoom([0.3, 0.8, 1.5], 1)
       }
     })
-    // water and woods are named in their colour
-    var isArea = isKnown && kind.rank < 4
-    if (one.names.length) addLabels(one, isArea ? [one.colour[0], 35, isDark ? 70 : 32] : THEMES[theme].text)
+    // labels of water and woods have their hue
+    var isLandscape = !isOther && kind.rank < 4
+    var labelColour = isLandscape ? [sourceLayer.colour[0], 35, isDark ? 70 : 32] : THEMES[theme].text
+    if (sourceLayer.names.length) addLabels(sourceLayer, labelColour)
   })
-  return fills.concat(lines, points, labels) // labels of the last layers get room first
+  return fills.concat(lines, points, labels) // MapLibre places the labels of the last layers first
 }
 
 /**
- * A usable style for a layer. It names no fonts and no glyphs: MapLibre then writes labels with the fonts of the
- * device, so that a map needs nothing else.
+ * The default style of a layer. It names no fonts and no glyphs: MapLibre then writes labels with the fonts of the
+ * device, so that a map needs no other files.
  * @param {Record<string, any>} doc a layer document
- * @param {{theme?: Theme, source?: Record<string, any>}} [options] source: where its tiles are, such as
- *   `{url: 'https://tiles.example.org/osm.json'}` or `{tiles: [...]}`; the type and what the layer says is added
- * @returns {Style | undefined} nothing for vector tiles of which nobody has said what is in them: `vector_layers`
+ * @param {{theme?: Theme, source?: Record<string, any>}} [options] source: the addresses of its tiles, such as
+ *   `{url: 'https://tiles.example.org/osm.json'}` or `{tiles: [...]}`; type, tile size and encoding are added
+ * @returns {Style | undefined} undefined for vector tiles without `vector_layers`
  */
 export function defaultStyle (doc, options) {
   var theme = options && options.theme === 'dark' ? /** @type {const} */ ('dark') : /** @type {const} */ ('light')
@@ -197,8 +202,8 @@ export function defaultStyle (doc, options) {
   var isVector = doc.format === 'pbf'
   var rasterType = isTerrain ? 'raster-dem' : 'raster'
   var source = /** @type {Record<string, any>} */ ({ type: isVector ? 'vector' : rasterType })
-  var given = (options && options.source) || { url: 'couch://' + doc.layer }
-  for (var field in given) source[field] = given[field]
+  var sourceFields = (options && options.source) || { url: 'couch://' + doc.layer }
+  for (var field in sourceFields) source[field] = sourceFields[field]
   if (!isVector && source.tileSize === undefined) source.tileSize = doc.tileSize || 256
   if (isTerrain && !isVector) source.encoding = doc.encoding
   var name = doc.layer
@@ -225,21 +230,21 @@ export function defaultStyle (doc, options) {
   } else if (!isVector) {
     style.layers.push({ id: 'raster', type: 'raster', source: name })
   } else {
-    var own = vectorLayers(doc, name, theme)
-    if (!own.length) return undefined
-    style.layers = style.layers.concat(own)
+    var styleLayers = styleLayersOf(doc, name, theme)
+    if (!styleLayers.length) return undefined
+    style.layers = style.layers.concat(styleLayers)
   }
   return style
 }
 
-var INSIDE = /^couch:\/\/([a-z0-9][a-z0-9_-]{0,62})(@[^/?#]*)?(\/[^?#]*)?$/
+var STORE_ADDRESS = /^couch:\/\/([a-z0-9][a-z0-9_-]{0,62})(@[^/?#]*)?(\/[^?#]*)?$/
 
 /**
- * Where something is that a stored style calls `couch://LAYER[@TIME]`, the TileJSON, or
- * `couch://LAYER[@TIME]/{z}/{x}/{y}.pbf`. Other addresses stay as they are.
+ * Resolves an address in a stored style: `couch://LAYER[@TIME]` (a TileJSON) or `couch://LAYER[@TIME]/{z}/{x}/{y}.pbf`.
+ * Other addresses are returned unchanged.
  */
 function addressOf (text, place) {
-  var match = typeof text === 'string' ? INSIDE.exec(text) : null
+  var match = typeof text === 'string' ? STORE_ADDRESS.exec(text) : null
   if (!match) return text
   var time = match[2] || (place.time ? '@' + place.time : '')
   return place.base + match[1] + time + (match[3] || place.end) + place.query
@@ -251,29 +256,29 @@ function storedStyle (doc, place) {
     var source = style.sources[name]
     if (source && source.url !== undefined) source.url = addressOf(source.url, place)
     if (!source || !source.tiles || !source.tiles.map) continue
-    source.tiles = source.tiles.map(function (/** @type {any} */ one) { return addressOf(one, place) })
+    source.tiles = source.tiles.map(function (/** @type {any} */ address) { return addressOf(address, place) })
   }
-  var own = place.base + 'styles/' + doc.layer + '@' + doc.time + '/'
+  var files = place.base + 'styles/' + doc.layer + '@' + doc.time + '/'
   for (var file in doc._attachments || {}) {
-    if (file === 'sprite.json') style.sprite = own + 'sprite' + place.query
-    if (/^glyphs\//.test(file)) style.glyphs = own + 'glyphs/{fontstack}/{range}.pbf' + place.query
+    if (file === 'sprite.json') style.sprite = files + 'sprite' + place.query
+    if (/^glyphs\//.test(file)) style.glyphs = files + 'glyphs/{fontstack}/{range}.pbf' + place.query
   }
   return style
 }
 
 /**
- * What `/LAYER/style.json` and `/LAYER@TIME/style.json` answer: the stored style with addresses of that time, else the
- * default style.
- * @param {Record<string, any>} doc the style document that counts at that time; if there is none, the layer document
- * @param {{base?: string, time?: string, theme?: Theme, query?: string}} [options] base: of the addresses, relative to
- *   the style unless given, `couch://` for programs that read such addresses; time: as written, if any; query: such as
+ * The answer to `/LAYER/style.json` and `/LAYER@TIME/style.json`: the stored style with the addresses of that time, or
+ * the default style.
+ * @param {Record<string, any>} doc the style document of that time; if there is none, the layer document
+ * @param {{base?: string, time?: string, theme?: Theme, query?: string}} [options] base: of the addresses; the
+ *   default is relative to the style, and some programs read `couch://`; time: as in the address; query: such as
  *   `?token=…`
- * @returns {Style | undefined} nothing if the document says too little: see defaultStyle
+ * @returns {Style | undefined} see defaultStyle
  */
 export function styleAt (doc, options) {
-  var own = options || {}
-  var base = own.base || '../'
-  var place = { base: base, time: own.time, query: own.query || '', end: base === 'couch://' ? '' : '.json' }
+  var settings = options || {}
+  var base = settings.base || '../'
+  var place = { base: base, time: settings.time, query: settings.query || '', end: base === 'couch://' ? '' : '.json' }
   if (doc.type === 'style') return doc.style && typeof doc.style === 'object' ? storedStyle(doc, place) : undefined
-  return defaultStyle(doc, { theme: own.theme, source: { url: addressOf('couch://' + doc.layer, place) } })
+  return defaultStyle(doc, { theme: settings.theme, source: { url: addressOf('couch://' + doc.layer, place) } })
 }

@@ -124,7 +124,7 @@ export class HeadWriter {
 
   /** Reads the statements of all layers of the tiles. They decide which tiles must be settled. */
   async #readStatements (tiles) {
-    const layers = [...new Set(tiles.map(({ layer }) => layer))].map(layer => this.statements.of(layer))
+    const layers = [...new Set(tiles.map(({ layer }) => layer))].map(layer => this.statements.ofLayer(layer))
     // a load reads statements when it begins and when it ends; single writes may go on for long
     const isFresh = this.#hasBegun && !this.inManifest
     this.#hasBegun = true
@@ -162,15 +162,16 @@ export class HeadWriter {
   // time, the one that reads later sees both.
   async #settleNews (tiles) {
     const layers = [...new Set(tiles.map(({ layer }) => layer))]
-    const hasNews = await Promise.all(layers.map(layer => this.statements.of(layer).refresh()))
+    const hasNews = await Promise.all(layers.map(layer => this.statements.ofLayer(layer).refresh()))
     const ids = tiles.filter(({ layer }) => hasNews[layers.indexOf(layer)]).map(({ id }) => id)
     if (!ids.length) return
-    await settleTiles(this.access, ids, { knownOf: tileIds => this.statements.knownOf(tileIds), signal: this.signal })
+    const readFacts = tileIds => this.statements.readFacts(tileIds)
+    await settleTiles(this.access, ids, { readFacts, signal: this.signal })
   }
 
   /** Whether an edition has a statement for this time or a later one, or a removal has not ended. */
   #mustSettle ({ layer, time, mustSettle, expectedRev }) {
-    const { latest, isBeingRemoved } = this.statements.of(layer)
+    const { latest, isBeingRemoved } = this.statements.ofLayer(layer)
     return Boolean(mustSettle) || (!expectedRev && (time <= latest || isBeingRemoved))
   }
 
@@ -192,7 +193,8 @@ export class HeadWriter {
       if (!head) return { tile, head, action: orphaned.has(tile.id) ? 'settle' : this.#firstAction(tile) }
       const { run, seen } = versionIn(doc)
       const action = decide(tile, head)
-      const isRemoved = uncleanIds.has(tile.id) || this.statements.of(tile.layer).isRemoved(tile.id, head.time, run)
+      const statements = this.statements.ofLayer(tile.layer)
+      const isRemoved = uncleanIds.has(tile.id) || statements.isRemoved(tile.id, head.time, run)
       if (isRemoved || action === 'ask' || action === 'taken' || seen.some(([time]) => time >= tile.time)) {
         return { tile, head, action: 'settle' }
       }
@@ -215,16 +217,16 @@ export class HeadWriter {
 
   /** Ids of tiles whose past has a removed version. A writer that was killed after copying a head may leave one. */
   async #idsWithRemovedPast (tiles) {
-    const ids = tiles.filter(({ layer }) => this.statements.of(layer).removals.length).map(({ id }) => id)
+    const ids = tiles.filter(({ layer }) => this.statements.ofLayer(layer).removals.length).map(({ id }) => id)
     const isDoubtful = id => {
       const { layer, z, x, y, time = '' } = parseTileId(id)
-      const { removals } = this.statements.of(layer)
+      const { removals } = this.statements.ofLayer(layer)
       return removals.some(removal => isOfTime(removal, time) && removal.touches(headId(id), z, x, y))
     }
     const doubtful = (await readPastIds(this.couch, ids, this.signal)).filter(isDoubtful)
     if (!doubtful.length) return new Set()
     const pasts = await this.couch.docs(doubtful, { signal: this.signal })
-    const isRemoved = doc => this.statements.of(doc.layer).isRemoved(headId(doc._id), doc.time, versionIn(doc).run)
+    const isRemoved = doc => this.statements.ofLayer(doc.layer).isRemoved(headId(doc._id), doc.time, versionIn(doc).run)
     return new Set(pasts.filter(({ doc }) => doc && isRemoved(doc)).map(({ id }) => headId(id)))
   }
 
@@ -341,17 +343,17 @@ export class HeadWriter {
     /** @type {Map<string, any>} */
     const incoming = new Map(tiles.map(tile => [tile.id, this.#incomingOf(tile)]))
     const settled = await settleTiles(this.access, [...byId.keys()], {
-      knownOf: tileIds => this.statements.knownOf(tileIds),
+      readFacts: tileIds => this.statements.readFacts(tileIds),
       incomingOf: id => [incoming.get(id)],
-      refuse: (id, versions, known) => this.#refuse(byId.get(id), incoming.get(id), versions, known),
+      refuse: (id, versions, facts) => this.#refuse(byId.get(id), incoming.get(id), versions, facts),
       signal: this.signal
     })
     for (const [id, { error, done: writes, before: stored }] of settled) {
       const tile = byId.get(id)
-      const { runs } = this.statements.of(tile.layer)
+      const { runs } = this.statements.ofLayer(tile.layer)
       tile.hasLaterVersion = stored.some(({ time, run, seen }) =>
         (time > tile.time && !runs.has(run)) || seen.some(([seenAt]) => seenAt > tile.time))
-      const timeWrites = writes.filter(step => step.done === 'put' && step.want?.time === tile.time)
+      const timeWrites = writes.filter(step => step.done === 'put' && step.version?.time === tile.time)
       const created = timeWrites.find(({ from }) => from && !from.rev)
       const headAction = stored.length ? 'advance' : 'create'
       const action = created?.id.includes('@') ? 'backfill' : headAction

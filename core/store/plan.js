@@ -3,7 +3,7 @@
 //
 // A statement is a time, a content and the run that made it. It is in the manifest of an edition, in a stored version,
 // or in an incoming version. Example: an edition of 2020 says A, one of 2021 confirms A, one of 2022 says B. Two
-// versions are wanted, A of 2020 and B of 2022. B is the head and A is in the past.
+// versions are required, A of 2020 and B of 2022. B is the head and A is in the past.
 import { TILE_ATTACHMENT, compareIds } from '../ids.js'
 import { runAt } from '../runs.js'
 import { addSeconds, isExactTime } from '../times.js'
@@ -30,12 +30,12 @@ import { keptStatements } from './limits.js'
  *
  * @typedef {{time: string, content: string, run: string}} Statement
  *
- * @typedef {object} Known
+ * @typedef {object} TileFacts
  * @property {Statement[]} statements of manifests
  * @property {(time: string, run: string, version?: Version) => boolean} isRemoved version: makes the statement
  * @property {import('./limits.js').Span[]} [dropped] times that the store does not keep
  *
- * @typedef {object} Wanted a version that must be stored
+ * @typedef {object} RequiredVersion a version that must be stored
  * @property {string} time
  * @property {string} content
  * @property {string} run
@@ -46,8 +46,8 @@ import { keptStatements } from './limits.js'
  * @typedef {object} Write
  * @property {string} id
  * @property {string} [rev] revision that is overwritten or ended
- * @property {Wanted} [want] the version that is written
- * @property {Version} [from] has the bytes of `want`
+ * @property {RequiredVersion} [version] the version that is written
+ * @property {Version} [from] has its bytes
  * @property {Version} [end] the version that is deleted
  *
  * @typedef {{writes: Write[], unknown: Statement[]}} Plan unknown: statements whose bytes no version has
@@ -80,12 +80,12 @@ export function versionIn (doc) {
  * @param {string} id of its head
  * @param {Version[]} heads living leaves, CouchDB's winner first
  * @param {Version[]} pasts living leaves
- * @param {Known} known
+ * @param {TileFacts} facts
  * @param {Incoming[]} [incoming]
  * @returns {Plan}
  */
-export function planTile (id, heads, pasts, known, incoming = []) {
-  const tile = new PlannedTile(id, heads, pasts, known, incoming)
+export function planTile (id, heads, pasts, facts, incoming = []) {
+  const tile = new PlannedTile(id, heads, pasts, facts, incoming)
   for (const step of STEPS) {
     const writes = step(tile)
     if (writes.length) return { writes, unknown: tile.unknown }
@@ -97,11 +97,11 @@ export function planTile (id, heads, pasts, known, incoming = []) {
 class PlannedTile {
   /** Statements whose bytes no version has. @type {Statement[]} */
   unknown
-  /** Versions that must be stored, oldest first. @type {Wanted[]} */
-  wanted
+  /** Versions that must be stored, oldest first. @type {RequiredVersion[]} */
+  required
 
   /**
-   * @param {string} id @param {Version[]} heads @param {Version[]} pasts @param {Known} known
+   * @param {string} id @param {Version[]} heads @param {Version[]} pasts @param {TileFacts} facts
    * @param {Incoming[]} incoming
    */
   constructor (id, heads, pasts, { statements, isRemoved, dropped = [] }, incoming) {
@@ -112,8 +112,8 @@ class PlannedTile {
     this.sources = [...this.stored, ...incoming]
     const statementsHere = statementsByTime(statements, this.sources, isRemoved)
     const byTime = keptStatements(statementsHere, this.sources, dropped)
-    const { wanted, unknown } = wantedVersions(byTime, this.stored, this.sources, isRemoved)
-    this.wanted = wanted
+    const { required, unknown } = requiredVersions(byTime, this.stored, this.sources, isRemoved)
+    this.required = required
     this.unknown = unknown
   }
 
@@ -124,12 +124,12 @@ class PlannedTile {
 
   /** The version that must be the head. */
   get newest () {
-    return this.wanted.at(-1)
+    return this.required.at(-1)
   }
 
   /** The versions that must be in the past, oldest first. */
   get older () {
-    return this.wanted.slice(0, -1)
+    return this.required.slice(0, -1)
   }
 
   isInPast (version) {
@@ -156,7 +156,7 @@ class PlannedTile {
   }
 
   #write (version, id, rev) {
-    return { id, ...(rev && { rev }), want: version, from: sourceOf(version, this.sources) }
+    return { id, ...(rev && { rev }), version, from: sourceOf(version, this.sources) }
   }
 
   /**
@@ -169,7 +169,7 @@ class PlannedTile {
     const replaced = this.pastOf(version.time)
     const isDependent = other => other.time !== version.time && !this.isInHead(other) && !this.pastOf(other.time) &&
       needs(other, replaced)
-    const dependent = replaced && replaced.content !== version.content ? this.wanted.find(isDependent) : undefined
+    const dependent = replaced && replaced.content !== version.content ? this.required.find(isDependent) : undefined
     if (!dependent) return this.writePast(version, replaced?.rev)
     return dependent === this.newest && !this.head ? this.writeHead(dependent) : this.replacePast(dependent)
   }
@@ -197,14 +197,14 @@ function saveHeads (tile) {
 }
 
 /**
- * Ends past versions that are later than the newest wanted version, before that becomes the head: a head is never older
- * than a past version. Past versions whose bytes or confirmations are still needed stay for now.
+ * Ends past versions that are later than the newest required version, before that becomes the head: a head is never
+ * older than a past version. Past versions whose bytes or confirmations are still needed stay for now.
  */
 function endLaterPasts (tile) {
-  const { pasts, newest, wanted } = tile
+  const { pasts, newest, required } = tile
   if (!newest) return []
   const isStored = version => tile.isInPast(version) || tile.isInHead(version)
-  const isNeeded = past => wanted.some(version => !isStored(version) && needs(version, past))
+  const isNeeded = past => required.some(version => !isStored(version) && needs(version, past))
   return pasts.filter(past => past.time > newest.time && !isNeeded(past)).map(end)
 }
 
@@ -233,9 +233,9 @@ const missingPasts = tile => tile.older.filter(version => !tile.isInPast(version
  * Ends versions that no statement supports, and leaves that repeat another leaf. The head is ended last: a tile with
  * a past always has a head.
  */
-function endOthers ({ heads, pasts, head, newest, wanted }) {
+function endOthers ({ heads, pasts, head, newest, required }) {
   const isAlike = (a, b) => a.time === b.time && a.content === b.content && a.contested === b.contested
-  const kept = wanted.map(version =>
+  const kept = required.map(version =>
     pasts.find(past => isSame(past, version)) ?? pasts.find(past => isAlike(past, version)))
   // if the images of two leaves differ only in their type, `check --fix` ends the wrong one
   const isForCheck = version => kept.some(other =>
@@ -283,17 +283,17 @@ function earlierOf (a, b) {
  * Returns a version for each statement whose content differs from the one before. A stored version may stay although
  * it repeats the content.
  */
-function wantedVersions (byTime, stored, sources, isRemoved) {
+function requiredVersions (byTime, stored, sources, isRemoved) {
   const isStored = (time, content) => stored.some(version => version.time === time && version.content === content)
   const available = new Set([GONE, ...sources.map(({ content }) => content)])
-  /** @type {Wanted[]} */
-  const wanted = []
+  /** @type {RequiredVersion[]} */
+  const required = []
   /** @type {Statement[]} */
   const unknown = []
   let shownContent = GONE
   for (const time of [...byTime.keys()].sort(compareIds)) {
     const { content, run, inManifest, contested } = byTime.get(time)
-    const last = wanted.at(-1)
+    const last = required.at(-1)
     // a single write that found no change is noted in the version that is shown at its time, whichever one it met
     const isThisWrite = ([seenAt, seenBy]) => seenAt === time && seenBy === run
     const isConfirmed = sources.some(version => version.content === content && version.seen.some(isThisWrite))
@@ -302,14 +302,14 @@ function wantedVersions (byTime, stored, sources, isRemoved) {
       if (!inManifest && last && !last.seen.some(isThisWrite)) last.seen.push([time, run])
     } else if (available.has(content)) {
       const seen = confirmationsOf(time, content, sources, isRemoved)
-      wanted.push({ time, content, run, inManifest, seen, ...(contested && { contested }) })
+      required.push({ time, content, run, inManifest, seen, ...(contested && { contested }) })
       shownContent = content
     } else {
       unknown.push({ time, content, run })
     }
   }
-  const sorted = [...wanted, ...displacedVersions(byTime, stored, isRemoved)].sort((a, b) => compareIds(a.time, b.time))
-  return { wanted: sorted, unknown }
+  required.push(...displacedVersions(byTime, stored, isRemoved))
+  return { required: required.sort((a, b) => compareIds(a.time, b.time)), unknown }
 }
 
 /** The single writes that found a version unchanged, each once. @returns {Seen[]} */
@@ -323,7 +323,7 @@ function confirmationsOf (time, content, sources, isRemoved) {
 /** Versions whose time a greater run has taken. To keep their images, they move to the first free second before. */
 function displacedVersions (byTime, stored, isRemoved) {
   const taken = new Set(byTime.keys())
-  /** @type {Wanted[]} */
+  /** @type {RequiredVersion[]} */
   const moved = []
   for (const version of [...stored].sort((a, b) => compareIds(b.time, a.time) || compareLeaves(a, b))) {
     const { time, content, run, seen } = version
@@ -346,11 +346,11 @@ function displacedVersions (byTime, stored, isRemoved) {
 /** The time that a version was loaded for. */
 const loadTime = ({ contested, time }) => contested ?? time
 
-/** Whether a stored version is the wanted one. Its run counts unless a manifest makes the statement. */
-const isSame = (version, want) =>
-  version.time === want.time && version.content === want.content && version.contested === want.contested &&
-  (want.inManifest || version.run === want.run) &&
-  want.seen.every(entry => version.seen.some(other => `${other}` === `${entry}`))
+/** Whether a stored version is a required one. Its run counts unless a manifest makes the statement. */
+const isSame = (version, required) =>
+  version.time === required.time && version.content === required.content && version.contested === required.contested &&
+  (required.inManifest || version.run === required.run) &&
+  required.seen.every(entry => version.seen.some(other => `${other}` === `${entry}`))
 
 /** The source of the bytes of a version: the version itself, if stored or incoming, or one of the same content. */
 function sourceOf ({ time, content, run, contested }, sources) {

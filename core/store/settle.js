@@ -15,7 +15,7 @@ const ROUNDS = 40 // of reading and writing before the error CONTENDED; a long p
 /**
  * @typedef {import('./plan.js').Version} Version
  * @typedef {import('./plan.js').Incoming} Incoming
- * @typedef {import('./plan.js').Known} Known
+ * @typedef {import('./plan.js').TileFacts} TileFacts
  * @typedef {import('./plan.js').Statement} Statement
  * @typedef {import('./plan.js').Write} Write
  *
@@ -38,19 +38,19 @@ const ROUNDS = 40 // of reading and writing before the error CONTENDED; a long p
  * @param {TileAccess} access
  * @param {string[]} ids of heads
  * @param {object} options
- * @param {(ids: string[]) => Promise<(id: string) => Known>} options.knownOf called in every round
+ * @param {(ids: string[]) => Promise<(id: string) => TileFacts>} options.readFacts called in every round
  * @param {(id: string) => Incoming[]} [options.incomingOf]
- * @param {(id: string, versions: Version[], known: Known) => TilecouchError | undefined} [options.refuse] called before
- *   the first write
+ * @param {(id: string, versions: Version[], facts: TileFacts) => TilecouchError | undefined} [options.refuse] called
+ *   before the first write
  * @param {boolean} [options.dryRun] returns the planned writes without writing
  * @param {AbortSignal} [options.signal]
  * @returns {Promise<Map<string, Settled>>}
  */
 export async function settleTiles (access, ids, options) {
-  const { knownOf, incomingOf = () => [], refuse = () => undefined, dryRun = false, signal } = options
+  const { readFacts, incomingOf = () => [], refuse = () => undefined, dryRun = false, signal } = options
   const result = new Map(ids.map(id => [id, /** @type {Settled} */ ({ unknown: [], before: [], done: [] })]))
   for (let [pending, round] = [ids, 0]; pending.length; round++) {
-    const knownOfTile = await knownOf(pending)
+    const factsOf = await readFacts(pending)
     const tiles = await readTileLeaves(access.couch, pending, signal)
     /** @type {Write[]} */
     const writes = []
@@ -65,14 +65,14 @@ export async function settleTiles (access, ids, options) {
       const [headVersions, pastVersions] = [heads.map(versionIn), pasts.map(versionIn)]
       if (!round) {
         settled.before = [...pastVersions, ...headVersions]
-        settled.error = refuse(id, settled.before, knownOfTile(id))
+        settled.error = refuse(id, settled.before, factsOf(id))
         if (settled.error) continue
       }
-      const plan = planTile(id, headVersions, pastVersions, knownOfTile(id), incomingOf(id))
+      const plan = planTile(id, headVersions, pastVersions, factsOf(id), incomingOf(id))
       settled.unknown = plan.unknown
       if (!plan.writes.length) continue
       if (round === ROUNDS) settled.error = new TilecouchError('CONTENDED', { id, attempts: ROUNDS })
-      else if (dryRun) settled.done = rehearse(id, headVersions, pastVersions, knownOfTile(id))
+      else if (dryRun) settled.done = rehearse(id, headVersions, pastVersions, factsOf(id))
       else {
         writtenIds.add(id)
         writes.push(...plan.writes)
@@ -98,18 +98,19 @@ function isTile (doc) {
 }
 
 /** Plans all rounds of a tile without writing. */
-function rehearse (id, heads, pasts, known) {
+function rehearse (id, heads, pasts, facts) {
   /** @type {Settled['done']} */
   const plannedWrites = []
   for (let round = 0; round < ROUNDS; round++) {
-    const { writes } = planTile(id, heads, pasts, known)
+    const { writes } = planTile(id, heads, pasts, facts)
     if (!writes.length) break
     for (const step of writes) {
-      const { id: writtenId, rev, want, end } = step
+      const { id: writtenId, rev, version: planned, end } = step
       plannedWrites.push({ ...step, done: end ? 'ended' : 'put' })
       const isHead = writtenId === id
       const unchanged = (isHead ? heads : pasts).filter(version => version.id !== writtenId || version.rev !== rev)
-      const remaining = end ? unchanged : [{ ...want, id: writtenId, rev: `${ROUNDS + round}-rehearsed` }, ...unchanged]
+      const written = { ...planned, id: writtenId, rev: `${ROUNDS + round}-rehearsed` }
+      const remaining = end ? unchanged : [written, ...unchanged]
       if (isHead) heads = remaining
       else pasts = remaining
     }
@@ -129,7 +130,7 @@ async function executeWrites (access, writes, result, signal) {
   /** @type {{doc: any, over: string}[]} */
   const replacements = []
   for (const step of writes) {
-    const { id, rev, end, want, from } = step
+    const { id, rev, end, version, from } = step
     if (end) {
       // one leaf of a document per round
       if (!sent.has(id)) sent.set(id, { doc: { _id: id, _rev: rev, _deleted: true }, step })
@@ -137,7 +138,7 @@ async function executeWrites (access, writes, result, signal) {
     }
     const source = from?.rev ? docs.get(`${from.id} ${from.rev}`) : from?.documentOf?.()
     if (from && !source) continue // another writer changed it: read again
-    const doc = documentOf(id, want, source)
+    const doc = documentOf(id, version, source)
     if (id.includes('@') && rev) replacements.push({ doc, over: rev })
     else sent.set(id, { doc: { ...doc, ...(rev && { _rev: rev }) }, step })
   }
@@ -156,9 +157,9 @@ async function executeWrites (access, writes, result, signal) {
   return failed
 }
 
-/** A wanted version as a document. `source` is a document with the same bytes. */
-function documentOf (id, want, source) {
-  const { time, content, run, seen, contested } = want
+/** A planned version as a document. `source` is a document with the same bytes. */
+function documentOf (id, version, source) {
+  const { time, content, run, seen, contested } = version
   const isHead = !id.includes('@')
   const { layer, z, x, y } = parseTileId(id)
   const {

@@ -182,9 +182,9 @@ export class LayerStatements {
    * The statements and removals that concern tiles.
    * @param {string[]} ids of heads
    * @param {{isFresh?: boolean}} [options] isFresh: read records that changed since the last reading
-   * @returns {Promise<(id: string) => import('./plan.js').Known>}
+   * @returns {Promise<(id: string) => import('./plan.js').TileFacts>}
    */
-  async knownOf (ids, { isFresh = false } = {}) {
+  async readFacts (ids, { isFresh = false } = {}) {
     await (isFresh ? this.refresh() : this.open())
     const places = new Map()
     for (const id of ids) {
@@ -340,21 +340,21 @@ export class StatementsByLayer {
     this.signal = signal
   }
 
-  of (layer) {
+  ofLayer (layer) {
     return cached(this.#layers, layer, () => new LayerStatements(this.couch, layer, this.signal))
   }
 
   /**
    * The statements and removals that concern tiles, read anew if they changed.
    * @param {string[]} ids of heads
-   * @returns {Promise<(id: string) => import('./plan.js').Known>}
+   * @returns {Promise<(id: string) => import('./plan.js').TileFacts>}
    */
-  async knownOf (ids) {
-    const knownById = new Map()
+  async readFacts (ids) {
+    const readers = new Map()
     for (const [layer, idsOfLayer] of byLayer(ids)) {
-      const knownOf = await this.of(layer).knownOf(idsOfLayer, { isFresh: true })
-      for (const id of idsOfLayer) knownById.set(id, knownOf)
+      const factsOf = await this.ofLayer(layer).readFacts(idsOfLayer, { isFresh: true })
+      for (const id of idsOfLayer) readers.set(id, factsOf)
     }
-    return id => knownById.get(id)(id)
+    return id => readers.get(id)(id)
   }
 }

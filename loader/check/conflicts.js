@@ -150,9 +150,9 @@ class Resolver {
   #count (done) {
     const { tally } = this
     if (!this.#isConflict) tally.settled++
-    for (const { id, end, want, from } of done) {
+    for (const { id, end, version, from } of done) {
       if (end) tally.ended++
-      else if (want?.contested) tally.contested++
+      else if (version?.contested) tally.contested++
       else if (id.includes('@')) tally.past++
       else if (from?.id?.includes('@')) tally.promoted++
     }

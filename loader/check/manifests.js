@@ -123,10 +123,10 @@ async function checkManifest (statements, manifest, blocks, report) {
  */
 export async function * unsettled (couch, statements, signal) {
   const access = tileAccess(couch)
-  const knownOf = ids => statements.knownOf(ids, { isFresh: true })
+  const readFacts = ids => statements.readFacts(ids, { isFresh: true })
   const look = async ids => {
     if (signal?.aborted) throw new TilecouchError('ABORTED')
-    const settled = await settleTiles(access, ids, { knownOf, dryRun: true, signal })
+    const settled = await settleTiles(access, ids, { readFacts, dryRun: true, signal })
     return [...settled].filter(([, { done, unknown, error }]) => done.length || unknown.length || error)
   }
   const lookTwice = async ids => {
@@ -144,5 +144,5 @@ export async function * unsettled (couch, statements, signal) {
 }
 
 /** @param {import('../../core/store/plan.js').Write} write */
-const describeWrite = ({ id, want, end }) =>
-  end ? `no statement says ${id}` : `${id} should show what was stated for ${want?.time}`
+const describeWrite = ({ id, version, end }) =>
+  end ? `no statement says ${id}` : `${id} should show what was stated for ${version?.time}`

@@ -10,7 +10,7 @@ import { baselineDefaults, feedPositionOf, tilesSince, trustedNow, writesBetween
 
 const COMPARED = 1000 // tiles compared at once with those of another load
 
-/** @typedef {ReturnType<import('../../core/store/statements.js').LayerStatements['knownOf']>} KnownOf */
+/** @typedef {ReturnType<import('../../core/store/statements.js').LayerStatements['readFacts']>} FactsOfPlace */
 
 /**
  * @typedef {object} Taken a tile for which another load has another image
@@ -25,7 +25,7 @@ export class Comparison {
   #written = { create: new TileSet(), advance: new TileSet(), backfill: new TileSet() }
   /** The sum over the written revisions: two sets of revisions are equal if their sums are. */
   #revisionSum = 0
-  /** The statements about the last place. @type {{place: string, known: KnownOf} | undefined} */
+  /** The facts about the last place. @type {{place: string, facts: FactsOfPlace} | undefined} */
   #last
 
   /**
@@ -76,21 +76,20 @@ export class Comparison {
   async isKnown ({ id, z, x, y, digest }) {
     const { trusted, differing, statements, time } = this
     if (!trusted || statements.isBeingRemoved || differing.has(id)) return false
-    const knownOf = await this.#knownAt(z, x, y, id)
-    const statementsOfTile = knownOf(id)
+    const factsOf = await this.#factsAt(z, x, y, id)
+    const facts = factsOf(id)
     const isLater = (a, b) => a.time > b.time || (a.time === b.time && a.run > b.run)
-    const validStatements = statementsOfTile.statements
-      .filter(statement => !statementsOfTile.isRemoved(statement.time, statement.run))
+    const validStatements = facts.statements.filter(statement => !facts.isRemoved(statement.time, statement.run))
     if (!validStatements.length) return false
     const newest = validStatements.reduce((last, statement) => isLater(statement, last) ? statement : last)
     return trusted.runs.has(newest.run) && newest.time <= time && newest.content === contentOf(digest)
   }
 
-  /** The statements about all tiles of a place, kept until the next place: sources go from place to place. */
-  #knownAt (z, x, y, id) {
+  /** The facts about all tiles of a place, kept until the next place: sources go from place to place. */
+  #factsAt (z, x, y, id) {
     const place = placeOfTile(z, x, y)
-    if (this.#last?.place !== place) this.#last = { place, known: this.statements.knownOf([id]) }
-    return this.#last.known
+    if (this.#last?.place !== place) this.#last = { place, facts: this.statements.readFacts([id]) }
+    return this.#last.facts
   }
 
   /** Records the outcome of a tile. @param {import('../store/tile.js').Tile} tile @param {string} outcome */
@@ -172,9 +171,9 @@ export class Comparison {
     const taken = []
     const toWithdraw = []
     for await (const ids of batchesOf(tilesOf(statements, ownManifest), { most: COMPARED, bytes: Infinity })) {
-      const knownOf = await statements.knownOf(ids)
+      const factsOf = await statements.readFacts(ids)
       for (const id of ids) {
-        const statementsOfTime = knownOf(id).statements
+        const statementsOfTime = factsOf(id).statements
           .filter(statement => statement.time === time && !statements.isRemoved(id, time, statement.run))
         const ownStatement = statementsOfTime.find(statement => statement.run === run)
         // an edition that lacks this tile does not refuse an image for its time

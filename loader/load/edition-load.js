@@ -99,7 +99,7 @@ export class EditionLoad {
     const { store, source, layer, time, complete, anySize, writing: { signal } } = this
     this.#layerBefore = await store.couch.get(layerId(layer))
     const layerDoc = await this.#describeLayer()
-    this.#statements = this.statementsByLayer.of(layer)
+    this.#statements = this.statementsByLayer.ofLayer(layer)
     const [editions] = await Promise.all([editionDocuments(store.couch, layer), this.#statements.open()])
     this.#editions = editions
     this.#editionBefore = editions.find(edition => edition.time === time)

@@ -188,7 +188,7 @@ function touches (area, bbox, z) {
  * upstream.
  * @param {{time: string}[]} versions of one tile, oldest first
  * @param {any[]} docs their documents
- * @param {import('../../core/store/plan.js').Known} known
+ * @param {import('../../core/store/plan.js').TileFacts} facts
  * @param {string} until
  * @returns {Map<string, string>} time of a version -> time of its last confirmation
  */

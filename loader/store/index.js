@@ -202,7 +202,7 @@ export class Store {
   async coverage (layer, time) { return editionCoverage(this.#statementsOf(layer), await this.editions(layer), time) }
   /** Counts the manifests of a layer, their blocks and the bytes of these. @param {string} layer */
   async manifests (layer) { return manifestTotals(this.couch, this.#statementsOf(layer)) }
-  #statementsOf (layer) { return this.#statements.of(checkLayer(layer)) }
+  #statementsOf (layer) { return this.#statements.ofLayer(checkLayer(layer)) }
   /** The number of versions of each time and zoom. @param {string} layer @param {string} [until] */
   timesByZoom (layer, until) { return readTimesByZoom(this.couch, layer, until) }
   stats (layer) { return layerStats(this.couch, layer) }

@@ -113,16 +113,16 @@ export async function readAt (couch, layer, z, x, y, time) {
 export async function readVersions (couch, statements, layer, z, x, y, time) {
   const id = checkedId(layer, z, x, y)
   const until = time === undefined ? '~' : endOf(time)
-  const [[heads, past], knownOf] = await Promise.all([
+  const [[heads, past], factsOf] = await Promise.all([
     couch.ranges([
       { keys: [id], include_docs: true },
       { ...pastRange(id), include_docs: true }
     ]),
-    statements.knownOf([id], { isFresh: true })
+    statements.readFacts([id], { isFresh: true })
   ])
   const docs = [...past, ...heads].filter(row => row.doc).map(row => row.doc)
   const versions = timeline(docs.map(storedVersionOf)).filter(version => version.time <= until)
-  const checked = checkedAt(versions, docs, knownOf(id), until)
+  const checked = checkedAt(versions, docs, factsOf(id), until)
   const whenChecked = version => checked.has(version.time) && { checked: checked.get(version.time) }
   return versions.map(version => ({ ...version, ...whenChecked(version) }))
 }

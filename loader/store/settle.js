@@ -90,10 +90,10 @@ function withDigest (doc) {
 export async function settleAll (couch, layer, ids, {
   statements = new LayerStatements(couch, layer), access = tileAccess(couch), dryRun, signal, onSettled
 } = {}) {
-  const knownOf = batch => statements.knownOf(batch, { isFresh: true })
+  const readFacts = batch => statements.readFacts(batch, { isFresh: true })
   const settledBatches = pMapIterable(batchesOf(ids, { most: settleDefaults.tiles, bytes: Infinity }), batch => {
     if (signal?.aborted) throw new TilecouchError('ABORTED')
-    return settleTiles(access, [...new Set(batch)], { knownOf, dryRun })
+    return settleTiles(access, [...new Set(batch)], { readFacts, dryRun })
   }, { concurrency: settleDefaults.concurrency })
   for await (const tiles of settledBatches) onSettled?.(tiles)
 }

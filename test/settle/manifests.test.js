@@ -90,7 +90,7 @@ describe('the statements of editions about a tile', () => {
     return couch
   }
   const idOf = index => `osm:10:${index * 64}:${index * 64}`
-  const readContents = async (couch, id) => (await new LayerStatements(couch, 'osm').knownOf([id]))(id)
+  const readContents = async (couch, id) => (await new LayerStatements(couch, 'osm').readFacts([id]))(id)
     .statements.map(statement => statement.content)
 
   it('hold its content, or GONE where a complete edition does not name it', async () => {
@@ -128,7 +128,7 @@ describe('the statements of editions about a tile', () => {
     const partialCopy = copyWithout(couch, id => id.endsWith(':1'))
     const reader = new LayerStatements(partialCopy, 'osm')
     const readFresh = async id =>
-      (await reader.knownOf([id], { isFresh: true }))(id).statements.map(statement => statement.content)
+      (await reader.readFacts([id], { isFresh: true }))(id).statements.map(statement => statement.content)
     assert.deepEqual(await readFresh(idOf(2)), [])
     assert.deepEqual(await readFresh('osm:10:129:128'), [])
     assert.deepEqual(await readFresh(idOf(0)), [content(0)])

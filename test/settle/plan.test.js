@@ -29,8 +29,8 @@ const added = (year, content, number, inManifest = true) => (
 const NAMES = new Map([[A, 'A'], [B, 'B'], [C, 'C']])
 
 /** A write as text: the document, its new version, and whether it replaces a revision. */
-function lineOf ({ id, rev, want, end }) {
-  const content = end ? 'ends' : `${NAMES.get(want.content) ?? want.content} of ${want.time.slice(0, 4)}`
+function lineOf ({ id, rev, version: written, end }) {
+  const content = end ? 'ends' : `${NAMES.get(written.content) ?? written.content} of ${written.time.slice(0, 4)}`
   return `${id.slice(ID.length) || 'head'} ${content}${rev ? ' over another' : ''}`
 }
 const lines = ({ writes }) => writes.map(lineOf)
@@ -88,7 +88,7 @@ describe('the plan for a tile', () => {
     const statements = [stated(2020, B, 2)]
     const plan = planTile(ID, [head(2020, A, 1)], [], known(statements), [added(2020, B, 2)])
     assert.deepEqual(lines(plan), ['@2019-12-31T23:59:59Z A of 2019'])
-    assert.equal(plan.writes[0].want?.contested, yearStart(2020))
+    assert.equal(plan.writes[0].version?.contested, yearStart(2020))
   })
 
   it('deletes removed versions, and moves the head back before it deletes from the past', () => {
@@ -152,12 +152,12 @@ function settleLeaves (...texts) {
     assert.ok(step < 20, 'it comes to an end')
     const { writes } = planTile('osm:1:0:0', heads, pasts, { statements: [], isRemoved: () => false })
     if (!writes.length) break
-    for (const { id, rev, want, end, from } of writes) {
+    for (const { id, rev, version: written, end, from } of writes) {
       const isHead = !id.includes('@')
       const list = (isHead ? heads : pasts).filter(document => document.id !== id || document.rev !== rev)
       if (!end) {
-        assert.ok(want.content === 'gone' || [...heads, ...pasts].includes(from), 'its bytes are there')
-        list.unshift({ ...want, id, rev: `${50 + step}-x` })
+        assert.ok(written.content === 'gone' || [...heads, ...pasts].includes(from), 'its bytes are there')
+        list.unshift({ ...written, id, rev: `${50 + step}-x` })
       }
       if (isHead) heads = list
       else pasts = list

@@ -114,15 +114,15 @@ async function deleteTiles (store, remover, from, to, { signal, onProgress }) {
   let left = 0
   for await (const tiles of batchesOf(store.listTiles(from, { signal }), { most: TILES, bytes: Infinity })) {
     const idsOf = layer => tiles.map(({ z, x, y }) => tileId(layer, z, x, y))
-    const [oldTiles, newTiles, knownOf] = await Promise.all([
-      readTiles(couch, idsOf(from), signal), readTileLeaves(couch, idsOf(to), signal), statements.knownOf(idsOf(to))
+    const [oldTiles, newTiles, factsOf] = await Promise.all([
+      readTiles(couch, idsOf(from), signal), readTileLeaves(couch, idsOf(to), signal), statements.readFacts(idsOf(to))
     ])
-    const copied = oldTiles.filter((tile, index) => isCopied(tile, newTiles[index], knownOf(newTiles[index].id)))
+    const copied = oldTiles.filter((tile, index) => isCopied(tile, newTiles[index], factsOf(newTiles[index].id)))
     left += oldTiles.length - copied.length
     const differingIds = oldTiles.flatMap((tile, index) => copied.includes(tile) ? [] : [newTiles[index].id])
     // settles tiles that differ: only a settled tile can be equal to its source
     await settleTiles(tileAccess(couch), differingIds, {
-      knownOf: ids => statements.knownOf(ids, { isFresh: true }), signal
+      readFacts: ids => statements.readFacts(ids, { isFresh: true }), signal
     })
     // past versions first, so that a tile never has a past without a head
     for (const docs of [copied.flatMap(({ pasts }) => pasts), copied.flatMap(({ head }) => head ?? [])]) {
@@ -140,19 +140,19 @@ async function deleteTiles (store, remover, from, to, { signal, onProgress }) {
  * Whether the tile under the new name has all statements and images of a tile.
  * @param {import('../remove/documents.js').StoredTile} tile
  * @param {{id: string, heads: any[], pasts: any[]}} targetTile
- * @param {import('../../../core/store/plan.js').Known} known of the tile under the new name
+ * @param {import('../../../core/store/plan.js').TileFacts} facts about the tile under the new name
  */
-function isCopied ({ head, pasts }, targetTile, known) {
+function isCopied ({ head, pasts }, targetTile, facts) {
   if (head && extensionOf(head, targetTile.heads[0])) return false
   const stored = [...targetTile.heads, ...targetTile.pasts].map(versionIn)
   const contents = new Set([GONE, ...stored.map(({ content }) => content)])
   const versions = [...pasts, ...(head ? [head] : [])].map(versionIn)
-  const hasImage = ({ time, run, content }) => contents.has(content) || known.isRemoved(time, run)
+  const hasImage = ({ time, run, content }) => contents.has(content) || facts.isRemoved(time, run)
   const incoming = versions.map(({ id, rev, doc, ...version }) => (
     { ...version, inManifest: false, documentOf: () => doc }
   ))
   const [heads, pastVersions] = [stored.slice(0, targetTile.heads.length), stored.slice(targetTile.heads.length)]
-  return versions.every(hasImage) && !planTile(targetTile.id, heads, pastVersions, known, incoming).writes.length
+  return versions.every(hasImage) && !planTile(targetTile.id, heads, pastVersions, facts, incoming).writes.length
 }
 
 /** Deletes editions, statements and styles, then limits, then the layer document. @param {Remover} remover */

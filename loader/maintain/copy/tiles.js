@@ -127,14 +127,15 @@ export class TileCopier {
     const unsettledIds = isNew ? await this.#writeNew(byTile) : [...byTile.keys()]
     if (!unsettledIds.length) return
     const settled = await settleTiles(this.#access, unsettledIds, {
-      knownOf: ids => this.#statements.knownOf(ids, { isFresh: true }),
+      readFacts: ids => this.#statements.readFacts(ids, { isFresh: true }),
       incomingOf: id => byTile.get(id) ?? [],
       signal
     })
     for (const [id, { error, done: sent }] of settled) {
       if (error) this.tally.fail(id, error)
       else for (const version of byTile.get(id) ?? []) {
-        this.#count(version, sent.some(({ want }) => want?.time === version.time && want?.content === version.content))
+        const isThisVersion = step => step.version?.time === version.time && step.version.content === version.content
+        this.#count(version, sent.some(isThisVersion))
       }
     }
   }

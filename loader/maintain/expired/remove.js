@@ -60,7 +60,7 @@ export class RemoveExpired {
     const unchanged = heads.filter(({ rev }, index) => rows[index].doc?._rev === rev)
     const statedIds = []
     for (const [layer, ids] of byLayer(unchanged.map(({ id }) => id))) {
-      const statements = this.#remover.statements.of(layer)
+      const statements = this.#remover.statements.ofLayer(layer)
       await statements.refresh()
       if (!statements.manifests.length) continue
       // a tile that is fetched again meanwhile has a later time
@@ -74,7 +74,7 @@ export class RemoveExpired {
   /** Gives a later run to heads that another program confirmed meanwhile, so that the removal does not concern them. */
   async #keepHeads (ids) {
     for (const id of ids) {
-      const statements = this.#remover.statements.of(parseTileId(id).layer)
+      const statements = this.#remover.statements.ofLayer(parseTileId(id).layer)
       await this.couch.update(id, head => head && statements.isRemoved(id, head.time, versionIn(head).run)
         ? { ...head, run: newRun(statements.lastRun) }
         : undefined)
@@ -112,8 +112,8 @@ export class RemoveExpired {
     for await (const batchHeads of batchesOf(heads, { most: limits.batch, bytes: limits.bytes })) {
       if (signal?.aborted) throw new TilecouchError('ABORTED')
       this.#writer.stored = now()
-      const knownOfTile = await this.#writer.statements.knownOf(batchHeads.map(({ id }) => id))
-      await this.#writer.store(batchHeads.map(head => goneSince(head, knownOfTile(head.id))))
+      const factsOf = await this.#writer.statements.readFacts(batchHeads.map(({ id }) => id))
+      await this.#writer.store(batchHeads.map(head => goneSince(head, factsOf(head.id))))
     }
   }
 
@@ -132,7 +132,7 @@ export class RemoveExpired {
 /**
  * Makes a "gone" version from the expiry of the head on, or from a later confirmation of the head on. It expires at
  * once, so that a gateway asks the upstream.
- * @param {import('./find.js').Expired} head @param {import('../../../core/store/plan.js').Known} known
+ * @param {import('./find.js').Expired} head @param {import('../../../core/store/plan.js').TileFacts} facts
  */
 function goneSince ({ layer, z, x, y, time, rev, expires, seen }, { statements, isRemoved }) {
   const confirmations = [...statements, ...seen.map(([seenAt, run]) => ({ time: seenAt, run }))]

@@ -102,7 +102,7 @@ async function removeVersions (store, layer, plan, options) {
   // batches are made below: each is removed directly after a check for new editions
   const remover = new Remover(store, { purge, dryRun, signal, limits: { batch: Infinity } })
   await remover.begin()
-  const statements = remover.statements.of(layer)
+  const statements = remover.statements.ofLayer(layer)
   await statements.open()
   const run = newRun(statements.lastRun)
   let looked = 0
@@ -156,7 +156,7 @@ async function restore ({ couch }, layer, versions) {
   }
   const statements = new LayerStatements(couch, layer)
   await settleTiles(access, [...byTile.keys()], {
-    knownOf: ids => statements.knownOf(ids, { isFresh: true }), incomingOf: id => byTile.get(id) ?? []
+    readFacts: ids => statements.readFacts(ids, { isFresh: true }), incomingOf: id => byTile.get(id) ?? []
   })
 }
 

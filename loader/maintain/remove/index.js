@@ -236,7 +236,7 @@ async function finishRemoval (remover, layer, times, run) {
   const { changed, refused } = remover.tally
   let editions = 0
   if (!changed && !refused) {
-    const statements = remover.statements.of(layer)
+    const statements = remover.statements.ofLayer(layer)
     await statements.refresh()
     const manifests = statements.manifests.filter(manifest => times.includes(manifest.time) && manifest.run < run)
     const partIds = manifest =>

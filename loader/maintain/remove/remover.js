@@ -103,7 +103,7 @@ export class Remover {
    */
   async state (layer, { since, until, area, zooms, tiles, isFinished = false }) {
     await this.begin()
-    const statements = this.statements.of(layer)
+    const statements = this.statements.ofLayer(layer)
     await statements.open()
     const run = newRun(statements.lastRun)
     if (this.dryRun) return run
@@ -176,7 +176,7 @@ export class Remover {
     const { isStated } = this
     const byId = new Map(items.map(item => [item.id, item]))
     const layer = items[0].id.slice(0, items[0].id.indexOf(':'))
-    const statements = this.statements.of(layer)
+    const statements = this.statements.ofLayer(layer)
     const run = newRun(statements.lastRun)
     const deletedRevs = new Map()
     const send = async (docs, signal) => {
@@ -186,11 +186,11 @@ export class Remover {
       for (const { id, rev, error } of answers) if (rev && !error && ended.has(id)) deletedRevs.set(id, rev)
       return answers
     }
-    const knownOf = async ids => {
-      const knownOfTile = await statements.knownOf(ids, { isFresh: true })
-      return isStated ? knownOfTile : id => withoutRemoved(/** @type {Item} */ (byId.get(id)), knownOfTile(id), run)
+    const readFacts = async ids => {
+      const factsOf = await statements.readFacts(ids, { isFresh: true })
+      return isStated ? factsOf : id => withoutRemoved(/** @type {Item} */ (byId.get(id)), factsOf(id), run)
     }
-    const settled = await settleTiles({ ...this.access, send }, [...byId.keys()], { knownOf })
+    const settled = await settleTiles({ ...this.access, send }, [...byId.keys()], { readFacts })
     await this.purger?.take(deletedRevs)
     const notRemoved = new Set()
     for (const [id, { error, before }] of settled) {
@@ -209,9 +209,9 @@ export class Remover {
 /**
  * The statements about a tile, without the versions that this run removes.
  * @param {Item} item
- * @param {import('../../../core/store/plan.js').Known} known
+ * @param {import('../../../core/store/plan.js').TileFacts} facts
  * @param {string} run
- * @returns {import('../../../core/store/plan.js').Known}
+ * @returns {import('../../../core/store/plan.js').TileFacts}
  */
 function withoutRemoved ({ versions, removed }, { statements, isRemoved }, run) {
   const times = new Set(removed.map(({ time }) => time))
