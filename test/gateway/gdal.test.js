@@ -46,6 +46,8 @@ describe('the GDAL_WMS document of a layer', () => {
     assert.deepEqual(read({ minzoom: 6, maxzoom: 8 }).numbers('TileLevel', 'OverviewCount', 'SizeX'), [8, 2, 2 ** 16])
     assert.deepEqual(read({}, { stored: new Map([[3, {}], [9, {}]]) }).numbers('TileLevel', 'SizeX'),
       [9, 2 ** 17], 'without a maxzoom, the deepest stored zoom')
+    assert.deepEqual(read({ upstream: { maxzoom: 11 } }, { stored: new Map([[3, {}]]) }).numbers('TileLevel'),
+      [11], 'the gateway fetches deeper tiles than the store has')
     assert.deepEqual(read({}).numbers('TileLevel', 'SizeX', 'SizeY'),
       [22, 2 ** 30, 2 ** 30], 'GDAL counts no more pixels')
   })

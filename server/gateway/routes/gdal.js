@@ -31,7 +31,7 @@ export async function gdal (ctx, { layer: name, time, visitor }, req, res) {
  * @param {Place & {stored?: Map<number, any>}} options stored: where the store has tiles, by zoom
  */
 export function gdalXml (layer, { stored, ...place }) {
-  const { maxzoom = stored && Math.max(...stored.keys()) } = layer
+  const { maxzoom = layer.upstream?.maxzoom ?? (stored && Math.max(...stored.keys())) } = layer
   const zooms = zoomsOf({ ...layer, maxzoom })
   return String(gridOf(layer).isQuad ? gdalWms(layer, zooms, place) : gdalWmts(layer, zooms, place))
 }
