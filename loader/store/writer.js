@@ -23,6 +23,9 @@ const FATAL = new Set([
   'COUCHDB_ERROR', 'TILES_COMPRESSED'
 ])
 
+const SAMPLE = 50 // tiles whose average size sets the first batch size
+const GONE_BYTES = 100 // of a tile without an image
+
 /** Where the summary counts the outcome of a tile. */
 export const counters = { create: 'created', advance: 'advanced', backfill: 'backfilled', unchanged: 'unchanged' }
 
@@ -72,8 +75,67 @@ export async function writeVersions (couch, versions, {
   statements, onStored, onWritten, isKnown, ready
 } = {}) {
   const tuner = new Tuner({ batch, concurrency, isFirst })
+  const outcomes = new Outcomes({ onStored, onFailure })
+  const { summary } = outcomes
+  const batches = childSignal() // stops the other batches when one has failed for good
+
+  const sendDocs = async (docs, until) => {
+    const answers = await couch.write(docs, until)
+    for (const { id, rev, error } of answers) {
+      if (!rev || error) continue
+      summary.documents++
+      onWritten?.(id, rev)
+    }
+    return answers
+  }
+  const heads = new HeadWriter(couch, {
+    ...tileAccess(couch, sendDocs),
+    stored,
+    report: (tile, outcome) => outcomes.add(tile, outcome),
+    signal: batches.signal,
+    run,
+    inManifest: Boolean(onStored),
+    expectsChanges: Boolean(isKnown),
+    statements
+  })
+  const notify = () => onProgress?.(summary, tuner)
+  const queue = new BatchQueue(tuner, { store: tiles => heads.store(tiles), stop: batches.end, notify, ready })
+
+  const slowDown = () => tuner.trouble()
+  couch.retryListeners.add(slowDown)
+  let sourceError
+  try {
+    for await (const { tile, error, known } of prepared(untilAborted(versions, signal), isKnown)) {
+      if (queue.fatal) break
+      if (error && signal?.aborted) continue
+      if (error) {
+        outcomes.add(tile, error)
+      } else if (!tile) {
+        summary.missing++
+      } else if (known) {
+        outcomes.add(tile, 'unchanged')
+        if (summary.tiles % tunerDefaults.startBatch) continue
+        await ready?.()
+        notify()
+      } else {
+        if (mustSettle) tile.mustSettle = true
+        await queue.add(tile)
+      }
+    }
+  } catch (error) {
+    sourceError = error
+  }
+  await queue.end() // also after an error of the source: the tiles read so far are written
+  couch.retryListeners.delete(slowDown)
+  const finalError = queue.fatal ?? sourceError ?? (signal?.aborted && new TilecouchError('ABORTED'))
+  if (finalError) throw Object.assign(finalError, { summary })
+  return summary
+}
+
+/** Counts the outcomes of tiles. */
+class Outcomes {
   /** @type {WriteSummary} */
-  const summary = {
+  summary = {
     tiles: 0,
     created: 0,
     advanced: 0,
@@ -88,114 +150,116 @@ export async function writeVersions (couch, versions, {
     failures: []
   }
 
-  const report = (tile, outcome) => {
+  /** @param {{onStored?: (tile: Tile, outcome: string) => void, onFailure?: (failure: any) => void}} listeners */
+  constructor ({ onStored, onFailure }) {
+    this.onStored = onStored
+    this.onFailure = onFailure
+  }
+
+  /** @param {any} tile @param {string | Error} outcome a key of `counters`, or the error of a failed tile */
+  add (tile, outcome) {
+    const { summary } = this
     summary.tiles++
-    if (outcome instanceof Error) return fail(tile, outcome)
+    if (outcome instanceof Error) return this.#fail(tile, outcome)
     summary[counters[outcome]]++
-    onStored?.(tile, outcome)
+    this.onStored?.(tile, outcome)
     if (tile.type) summary.types[tile.type] = (summary.types[tile.type] ?? 0) + 1
     if (outcome === 'unchanged') return
     summary.bytes += tile.bytes?.length ?? 0
     if (!tile.bytes) summary.gone++
   }
-  const fail = (tile, error) => {
-    const { layer, z, x, y, id = `${layer}:${z}:${x}:${y}` } = tile
+
+  #fail ({ layer, z, x, y, id = `${layer}:${z}:${x}:${y}` }, error) {
+    const { summary } = this
     const failure = { id, code: error.code ?? 'INTERNAL', reason: error.message }
     summary.failed++
     if (summary.failures.length < writeDefaults.maxFailures) summary.failures.push(failure)
-    onFailure?.(failure)
+    this.onFailure?.(failure)
+  }
+}
+
+/** Collects tiles into batches, and stores a few batches at once. */
+class BatchQueue {
+  /** The error after which the write cannot go on. @type {TilecouchError | undefined} */
+  fatal
+  #tuner
+  #parts
+  /** @type {Set<Promise<void>>} */
+  #inFlight = new Set()
+  #bytesInFlight = 0
+  /** The next batch. @type {Tile[]} */
+  #tiles = []
+  #bytes = 0
+  #since = 0 // when the first tile of the next batch was read
+  #timer
+
+  /**
+   * @param {Tuner} tuner
+   * @param {object} parts
+   * @param {(tiles: Tile[]) => Promise<void>} parts.store
+   * @param {() => void} parts.stop stops the batches in flight
+   * @param {() => void} parts.notify called after every batch
+   * @param {() => Promise<void>} [parts.ready] awaited between two batches
+   */
+  constructor (tuner, parts) {
+    this.#tuner = tuner
+    this.#parts = parts
+    const { wait } = writeDefaults
+    this.#timer = setInterval(() => {
+      if (performance.now() - this.#since > wait && this.#mayStart()) this.#flush()
+    }, wait / 2)
   }
 
-  const inFlight = new Set()
-  const batches = childSignal() // stops the other batches when one has failed for good
-  const sendDocs = async (docs, until) => {
-    const answers = await couch.write(docs, until)
-    for (const { id, rev, error } of answers) {
-      if (!rev || error) continue
-      summary.documents++
-      onWritten?.(id, rev)
-    }
-    return answers
+  /** Adds a tile. Waits while the batch is full and no other may start. @param {Tile} tile */
+  async add (tile) {
+    if (!this.#tiles.length) this.#since = performance.now()
+    this.#tiles.push(tile)
+    this.#bytes += tile.bytes?.length ?? GONE_BYTES
+    if (this.#tiles.length === SAMPLE) this.#tuner.seed(this.#bytes / SAMPLE)
+    if (this.#tuner.isFull(this.#tiles.length, this.#bytes)) await this.#flushWhenRoom()
   }
-  const heads = new HeadWriter(couch, {
-    ...tileAccess(couch, sendDocs),
-    stored,
-    report,
-    signal: batches.signal,
-    run,
-    inManifest: Boolean(onStored),
-    expectsChanges: Boolean(isKnown),
-    statements
-  })
-  let fatal
-  let sourceError
-  let bytesInFlight = 0
-  const send = (tiles, size) => {
-    bytesInFlight += size
-    const storing = heads.store(tiles)
-      .then(() => tuner.record(tiles.length))
-      .catch(error => {
-        const isFatal = FATAL.has(error.code)
-        fatal ??= isFatal ? error : new TilecouchError('INTERNAL', { why: error.message }, { cause: error })
-        batches.end()
-      })
+
+  /** Sends the last batch, unless the write has failed, and waits for all batches. */
+  async end () {
+    clearInterval(this.#timer)
+    if (!this.fatal) await this.#flushWhenRoom()
+    await Promise.all(this.#inFlight)
+  }
+
+  #mayStart () {
+    return this.#tuner.mayStart(this.#bytes, this.#inFlight.size, this.#bytesInFlight)
+  }
+
+  async #flushWhenRoom () {
+    while (!this.#mayStart()) await Promise.race(this.#inFlight)
+    await this.#parts.ready?.()
+    this.#flush()
+  }
+
+  #flush () {
+    if (this.#tiles.length) this.#send(this.#tiles, this.#bytes)
+    this.#tiles = []
+    this.#bytes = 0
+  }
+
+  #send (tiles, bytes) {
+    this.#bytesInFlight += bytes
+    const storing = this.#parts.store(tiles)
+      .then(() => this.#tuner.record(tiles.length))
+      .catch(error => this.#fail(error))
       .finally(() => {
-        inFlight.delete(storing)
-        bytesInFlight -= size
-        onProgress?.(summary, tuner)
+        this.#inFlight.delete(storing)
+        this.#bytesInFlight -= bytes
+        this.#parts.notify()
       })
-    inFlight.add(storing)
+    this.#inFlight.add(storing)
   }
 
-  let tiles = []
-  let bytes = 0
-  let since = 0 // when the first tile of the batch was read
-  const flush = () => {
-    if (tiles.length) send(tiles, bytes)
-    tiles = []
-    bytes = 0
+  #fail (error) {
+    const isFatal = FATAL.has(error.code)
+    this.fatal ??= isFatal ? error : new TilecouchError('INTERNAL', { why: error.message }, { cause: error })
+    this.#parts.stop()
   }
-  const mayStart = () => tuner.mayStart(bytes, inFlight.size, bytesInFlight)
-  const whenRoom = async () => {
-    while (!mayStart()) await Promise.race(inFlight)
-    await ready?.()
-    flush()
-  }
-
-  const slowDown = () => tuner.trouble()
-  couch.retryListeners.add(slowDown)
-  const { wait } = writeDefaults
-  const timer = setInterval(() => { if (performance.now() - since > wait && mayStart()) flush() }, wait / 2)
-  try {
-    for await (const { tile, error, known } of prepared(untilAborted(versions, signal), isKnown)) {
-      if (fatal) break
-      if (error && signal?.aborted) continue
-      if (error) { report(tile, error); continue }
-      if (!tile) { summary.missing++; continue }
-      if (known) {
-        report(tile, 'unchanged')
-        if (summary.tiles % tunerDefaults.startBatch) continue
-        await ready?.()
-        onProgress?.(summary, tuner)
-        continue
-      }
-      if (!tiles.length) since = performance.now()
-      if (mustSettle) tile.mustSettle = true
-      tiles.push(tile)
-      bytes += tile.bytes?.length ?? 100
-      if (tiles.length === 50) tuner.seed(bytes / 50)
-      if (tuner.isFull(tiles.length, bytes)) await whenRoom()
-    }
-  } catch (error) {
-    sourceError = error
-  }
-  clearInterval(timer)
-  if (!fatal) await whenRoom() // also after an error of the source: the tiles read so far are written
-  await Promise.all(inFlight)
-  couch.retryListeners.delete(slowDown)
-  const finalError = fatal ?? sourceError ?? (signal?.aborted && new TilecouchError('ABORTED'))
-  if (finalError) throw Object.assign(finalError, { summary })
-  return summary
 }
 
 /** Ends after the version that is being read when the signal is aborted. That version is still written. */
