@@ -124,7 +124,10 @@ export default [
       'max-lines': ['error', { max: 400, skipBlankLines: true }]
     }
   },
-  { files: ['{core,loader,server,client,attachments}/**/*.js'], rules: { 'no-nested-ternary': 'error' } },
+  {
+    files: ['{core,loader,server,client,attachments,bench,docs,test}/**/*.js'],
+    rules: { 'no-nested-ternary': 'error' }
+  },
   {
     files: ['{core,loader,server,client,attachments}/**/*.js'],
     plugins: { tilecouch: { rules: { 'kept-promise': keptPromise } } },

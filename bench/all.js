@@ -39,10 +39,8 @@ export async function runSeveral (names, { quick, out, pages, log }) {
   if (pages) await (await import('./pages.js')).writePages()
   log(`\n${'='.repeat(8)} all of it\n`)
   for (const { name, seconds, code } of outcomes) {
-    log(
-      `  ${name.padEnd(12)} ${String(seconds).padStart(5)} s  ` +
-        `${code === 0 ? await missingOf(name, out) : code === 130 ? 'interrupted' : `FAILED with ${code}`}`
-    )
+    const failure = code === 130 ? 'interrupted' : `FAILED with ${code}`
+    log(`  ${name.padEnd(12)} ${String(seconds).padStart(5)} s  ${code === 0 ? await missingOf(name, out) : failure}`)
   }
   log(`\n${Math.round(outcomes.reduce((sum, { seconds }) => sum + seconds, 0) / 6) / 10} minutes`)
   return outcomes.length === names.length && outcomes.every(({ code }) => code === 0)

@@ -155,13 +155,14 @@ const valueTypes = () => exported.filter(isValueType).map(symbol => {
   const properties = checker.getPropertiesOfType(type)
     .filter(({ name, declarations }) => /^[a-z]/.test(name) &&
       declarations?.every(node => !node.getSourceFile().fileName.includes('node_modules')))
-  const text = type.isClass() ? 'class' : properties.length ? `{${properties.map(({ name }) => name).join(', ')}}`
-    : line(origin?.declarations?.find(ts.isJSDocTypedefTag)?.typeExpression?.getText() ?? checker.typeToString(type))
   const tag = origin?.declarations?.find(ts.isJSDocTypedefTag)
+  const shape = properties.length
+    ? `{${properties.map(({ name }) => name).join(', ')}}`
+    : line(tag?.typeExpression?.getText() ?? checker.typeToString(type))
   const meaning = tag
     ? ts.getTextOfJSDocComment(tag.comment)
     : origin && ts.displayPartsToString(origin.getDocumentationComment(checker))
-  return { name: symbol.name, type: text, meaning: line(meaning ?? '') }
+  return { name: symbol.name, type: type.isClass() ? 'class' : shape, meaning: line(meaning ?? '') }
 })
 
 /** A member of a class, as it is declared. @param {string} declaration @param {string} meaning */

@@ -6,9 +6,17 @@ import { OURS, processes } from './names.js'
 
 const ACTIONS = ['get', 'set'] // deletes are not shown: one operation in a hundred
 
+/** below: microseconds that the unit is used for; size: of the unit in microseconds */
+const UNITS = [
+  { below: 999.5, size: 1, unit: 'µs' },
+  { below: 999.5e3, size: 1e3, unit: 'ms' },
+  { below: Infinity, size: 1e6, unit: 's' }
+]
+
 /** Formats microseconds in a suitable unit, with three digits. */
 export function duration (micros) {
-  const [value, unit] = micros < 999.5 ? [micros, 'µs'] : micros < 999.5e3 ? [micros / 1e3, 'ms'] : [micros / 1e6, 's']
+  const { size, unit } = /** @type {typeof UNITS[0]} */ (UNITS.find(({ below }) => micros < below))
+  const value = micros / size
   return `${value >= 1000 ? thousands(Math.round(value)) : Number(value.toPrecision(3))} ${unit}`
 }
 

@@ -16,15 +16,19 @@ async function readAll (store) {
   return { tiles, bytes, size: 0 }
 }
 
+function runKind () {
+  if (kind === 'read') return readAll(store)
+  if (kind === 'tree') return exportTree(store, layer, target, {})
+  return exportLayer(store, layer, target, { time, format: kind })
+}
+
 // The memory is sampled, because the peak that the system reports starts with that of the parent process.
 let peak = 0
 const timer = setInterval(() => { peak = Math.max(peak, process.memoryUsage.rss()) }, 20)
 
 const store = await Store.open(url)
 const start = performance.now()
-const summary = kind === 'read' ? await readAll(store)
-  : kind === 'tree' ? await exportTree(store, layer, target, {})
-    : await exportLayer(store, layer, target, { time, format: kind })
+const summary = await runKind()
 const seconds = (performance.now() - start) / 1000
 clearInterval(timer)
 process.stdout.write(JSON.stringify({ summary, seconds, peak: Math.round(peak / 1e6) }) + '\n')

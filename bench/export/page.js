@@ -9,8 +9,11 @@ const spread = rates => ({ median: Math.round(median(rates)), min: Math.min(...r
 /** @param {any} result bench/results/export.json @param {import('../plots/words.js').Table} table */
 export function tables (result, table) {
   const { tiles, distinct, rounds, targets, tree, served, missing } = result
-  const size = target => target.size !== null ? megabytes(target.size) : target.name.startsWith('tree')
-    ? `${megabytes(tree.bytes)}: ${thousands(tree.files)} names of ${thousands(tree.contents)} files` : ''
+  const size = target => {
+    if (target.size !== null) return megabytes(target.size)
+    if (!target.name.startsWith('tree')) return ''
+    return `${megabytes(tree.bytes)}: ${thousands(tree.files)} names of ${thousands(tree.contents)} files`
+  }
   return {
     exportMachine: `${machineLine(result)}; ${thousands(tiles)} tiles of 10 kB, ${thousands(distinct)} of them ` +
       `different, ${inRounds(rounds)}.`,

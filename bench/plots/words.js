@@ -8,14 +8,20 @@ export const range = ({ median, min, max }, unit = '') => min === max
   ? `${thousands(median)}${unit}` : `${thousands(median)}${unit} (${thousands(min)}–${thousands(max)})`
 
 /** Milliseconds with suitable precision. */
-export const ms = value => value < 1 ? value.toFixed(2) : value < 10 ? value.toFixed(1) : thousands(Math.round(value))
+export function ms (value) {
+  if (value >= 10) return thousands(Math.round(value))
+  return value.toFixed(value < 1 ? 2 : 1)
+}
 
 export const megabytes = bytes => bytes === null
   ? '' : `${thousands(bytes < 1e7 ? Math.round(bytes / 1e5) / 10 : Math.round(bytes / 1e6))} MB`
 
 /** A number with three significant digits, for the end of a bar. */
-export const brief = value => value === 0 ? '0' : Math.abs(value) >= 100
-  ? thousands(Math.round(value)) : String(Number(value.toPrecision(Math.abs(value) < 1 ? 2 : 3)))
+export function brief (value) {
+  if (value === 0) return '0'
+  if (Math.abs(value) >= 100) return thousands(Math.round(value))
+  return String(Number(value.toPrecision(Math.abs(value) < 1 ? 2 : 3)))
+}
 
 /** A ratio in words. */
 export const times = figure => `${brief(figure)} times`

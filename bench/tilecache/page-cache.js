@@ -10,9 +10,9 @@ const EVERYTHING = '3' // pages, names and inodes
 export async function openPageCache (url, control = CONTROL) {
   const isLocal = ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname)
   const canWrite = await open(control, 'w').then(handle => handle.close()).then(() => true, () => false)
-  const reason = !isLocal ? 'CouchDB runs on another machine' : canWrite ? undefined : `${control} may not be written`
+  const denied = canWrite ? undefined : `${control} may not be written`
   return {
-    why: reason,
+    why: isLocal ? denied : 'CouchDB runs on another machine',
     async drop (signal) {
       await promisify(execFile)('sync', [], { signal }) // only synced pages can be dropped
       await writeFile(control, EVERYTHING, { signal })

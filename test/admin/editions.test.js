@@ -25,7 +25,8 @@ onAdmin('editions', stage => {
     // a partial edition: all other tiles stay
     await fill('osm', T2, { ...tiles(8, 10, x => x < 3 ? 2 : 1), '8/100/100': 5, '8/101/100': 5 },
       { title: '<b>Bold</b> <img src=x onerror=alert(1)>' })
-    await fill('osm', T3, { ...base, ...tiles(8, 80, (x, y) => y > 70 ? undefined : x < 3 && y < 10 ? 2 : 1) },
+    const seedOfWhole = (x, y) => x < 3 && y < 10 ? 2 : 1
+    await fill('osm', T3, { ...base, ...tiles(8, 80, (x, y) => y > 70 ? undefined : seedOfWhole(x, y)) },
       { title: 'Whole', complete: true })
   })
 

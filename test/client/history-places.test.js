@@ -23,8 +23,10 @@ onStage('the picture of a history layer', {
     const page = await stage.show('deep', { time: T(1) })
     // columns 0 to 3 have parents at zoom 2, the others grandparents at zoom 1
     const quarter = (x, y) => x % 2 + 2 * (y % 2)
-    const expectedText = step => (z, x, y) => step >= 2 && x === 3 && y === 3
-      ? '2' : x < 4 ? `1<2.${quarter(x, y)}` : `${step === 3 ? 3 : 1}<1.${quarter(x >> 1, y >> 1)}`
+    const expectedText = step => (z, x, y) => {
+      if (step >= 2 && x === 3 && y === 3) return '2'
+      return x < 4 ? `1<2.${quarter(x, y)}` : `${step === 3 ? 3 : 1}<1.${quarter(x >> 1, y >> 1)}`
+    }
     for (const step of [1, 2, 3, 2]) {
       const picture = await stage.at(page, T(step))
       assert.deepEqual(picture, expected(picture, expectedText(step)), `step ${step}`)

@@ -20,10 +20,11 @@ async function fillStore (url) {
   await store.defineLayer('osm', {})
   await store.defineLayer('sat', {})
   for (const year of [2022, 2023, 2024]) {
-    await store.write(
-      square({ layer: 'osm', time: T(year), side: SIDE, seed: (x, y) => x === 1 && year > 2022
-        ? null : y % 2 ? year + x : x * SIDE + y })
-    )
+    const seed = (x, y) => {
+      if (x === 1 && year > 2022) return null
+      return y % 2 ? year + x : x * SIDE + y
+    }
+    await store.write(square({ layer: 'osm', time: T(year), side: SIDE, seed }))
   }
   await store.write(square({ layer: 'sat', time: T(2024), side: 3, seed: (x, y) => 500 + x * SIDE + y }))
   const id = 'osm:5:0:1'

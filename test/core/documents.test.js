@@ -10,9 +10,13 @@ import { layerRules } from '../../core/rules.js'
 import { codeOf } from '../support/samples.js'
 
 const validate = loadDesign('_design/tiles/validate_doc_update.js')
-const isLayerOrEdition = ({ type }) => type === 'layer' || type === 'edition'
-const faultOf = doc => isLayerOrEdition(doc) ? faultIn(doc) : ['style', 'work', 'activity', 'token'].includes(doc.type)
-  ? faultIn(doc, { ...styleKinds, ...workKinds, ...activityKinds, ...tokenKinds }) : faultInRecord(doc)
+const otherKinds = { ...styleKinds, ...workKinds, ...activityKinds, ...tokenKinds }
+
+function faultOf (doc) {
+  if (['layer', 'edition'].includes(doc.type)) return faultIn(doc)
+  if (['style', 'work', 'activity', 'token'].includes(doc.type)) return faultIn(doc, otherKinds)
+  return faultInRecord(doc)
+}
 
 /** Why validate_doc_update refuses a document. The function gets it parsed from JSON, as in CouchDB. */
 function refusalOf (doc) {

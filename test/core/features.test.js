@@ -23,7 +23,8 @@ function cut ({ id, boxes, type, kind }, { x, y }) {
     const isOutside = x2 - left < -MARGIN || x1 - left >= EXTENT + MARGIN ||
       y2 - top < -MARGIN || y1 - top >= EXTENT + MARGIN
     if (isOutside) return []
-    return [type === 'Point' ? [[a, b]] : type === 'LineString' ? [[a, b], [c, d]] : [[a, b], [c, b], [c, d], [a, d]]]
+    const lineOfType = { Point: [[a, b]], LineString: [[a, b], [c, d]], Polygon: [[a, b], [c, b], [c, d], [a, d]] }
+    return [lineOfType[type]]
   })
   return lines.length ? { id, type, lines, properties: { kind } } : undefined
 }
@@ -69,8 +70,8 @@ describe('differences of features', () => {
       for (let id = 1; id <= 12; id++) {
         const [old, now] = [before, after].map(list => list.find(item => item.id === id))
         if (text(old) !== text(now)) {
-          expected[id] =
-            [!old ? 'added' : !now ? 'removed' : 'changed', (now ?? old).kind, old && now ? old.kind : undefined]
+          const removedOrChanged = now ? 'changed' : 'removed'
+          expected[id] = [old ? removedOrChanged : 'added', (now ?? old).kind, old && now ? old.kind : undefined]
         }
       }
       const differ = new FeatureDiff()

@@ -65,9 +65,8 @@ function tokenize (text) {
     const start = TOKEN.lastIndex
     const match = TOKEN.exec(text)
     assert.ok(match, `not understood from ${JSON.stringify(text.slice(start, start + 20))} on: ${text}`)
-    const [, string, range, number, word, sign] = match
-    const kind = string ? 'string' : range ? 'range' : number ? 'number' : word ? 'word' : 'sign'
-    tokens.push({ kind, value: string ?? range ?? number ?? word ?? sign })
+    const index = match.slice(1).findIndex(value => value !== undefined)
+    tokens.push({ kind: ['string', 'range', 'number', 'word', 'sign'][index], value: match[index + 1] })
   }
   return tokens
 }

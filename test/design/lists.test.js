@@ -218,7 +218,7 @@ const row = (x, y, time = T1, bytes = 10) => ({
  */
 function compareKeys (a, b) {
   for (let index = 0; index < Math.min(a.length, b.length); index++) {
-    const rank = part => typeof part === 'object' ? 2 : typeof part === 'string' ? 1 : 0
+    const rank = part => ['number', 'string', 'object'].indexOf(typeof part)
     if (rank(a[index]) !== rank(b[index])) return rank(a[index]) - rank(b[index])
     if (a[index] !== b[index] && rank(a[index]) < 2) return a[index] < b[index] ? -1 : 1
   }

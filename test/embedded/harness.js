@@ -85,7 +85,7 @@ export function clientFor (base) {
     ? { Authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` } : {}
   const request = (method, path, body, headers = {}) => new Promise((resolve, reject) => {
     const isText = typeof body === 'string' || Buffer.isBuffer(body)
-    const bytes = body === undefined ? undefined : isText ? body : JSON.stringify(body)
+    const bytes = body === undefined || isText ? body : JSON.stringify(body)
     const type = body === undefined && method !== 'POST' ? {} : { 'Content-Type': 'application/json' }
     const length = bytes === undefined ? {} : { 'Content-Length': Buffer.byteLength(bytes) }
     const req = http.request({ agent, hostname, port, method, path,

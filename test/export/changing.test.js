@@ -16,7 +16,10 @@ import { png, square } from '../support/tiles.js'
 const SIDE = 30
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']
 const firstSeed = (x, y) => x * SIDE + y
-const secondSeed = (x, y) => (x + y) % 6 === 0 ? null : (x + y) % 2 ? 5000 + x : firstSeed(x, y)
+const secondSeed = (x, y) => {
+  if ((x + y) % 6 === 0) return null
+  return (x + y) % 2 ? 5000 + x : firstSeed(x, y)
+}
 
 const names = Array.from({ length: SIDE * SIDE }, (_, n) => `6/${Math.floor(n / SIDE)}/${n % SIDE}`)
 const imagesOf = seed => new Map(names.flatMap(name => {

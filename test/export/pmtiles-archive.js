@@ -12,6 +12,13 @@ const HEADER = [
   ['minLon', 4], ['minLat', 4], ['maxLon', 4], ['maxLat', 4], ['centerZoom', 1], ['centerLon', 4], ['centerLat', 4]
 ]
 
+/** Bytes of a field -> how it is read. Coordinates have four. */
+const READERS = {
+  1: (bytes, position) => bytes[position],
+  4: (bytes, position) => bytes.readInt32LE(position) / 1e7,
+  8: (bytes, position) => Number(bytes.readBigUInt64LE(position))
+}
+
 /** @param {string} file */
 export function readArchive (file) {
   const bytes = readFileSync(file)
@@ -20,8 +27,7 @@ export function readArchive (file) {
   const header = {}
   let position = 8
   for (const [name, width] of HEADER) {
-    header[name] = width === 8 ? Number(bytes.readBigUInt64LE(position)) : width === 4
-      ? bytes.readInt32LE(position) / 1e7 : bytes[position]
+    header[name] = READERS[width](bytes, position)
     position += width
   }
   assert.equal(position, 127)

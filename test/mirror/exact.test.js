@@ -28,7 +28,8 @@ async function fill (url) {
     { layer: 'osm', z: 6, x, y: 1, time, ...(stateOf(x) === null ? { gone: true } : { bytes: png(seed + x) }) }
   )).filter(({ x }) => stateOf(x) !== undefined)
   await store.write(tiles(T1, 0, () => 1))
-  await store.write(tiles(T2, 100, x => x % 3 ? undefined : x % 2 ? null : 1))
+  const goneOrImage = x => x % 2 ? null : 1
+  await store.write(tiles(T2, 100, x => x % 3 ? undefined : goneOrImage(x)))
   await store.write(tiles(T3, 200, x => x % 5 ? undefined : 1))
   await writeForeignDocuments(url)
 }

@@ -1,5 +1,6 @@
 // Computes which documents a mirror of a part must hold, from the fields of every document of the source. It is slow
 // and simple. The tests of partial mirrors compare real mirrors with it.
+import { compareIds } from '../../core/ids.js'
 import { asOf, tileBounds } from '../../core/index.js'
 
 /**
@@ -38,7 +39,7 @@ export function tilesOf (docs) {
   for (const doc of docs) {
     if (doc.type !== 'tile') continue
     const versions = tiles.get(nameOf(doc)) ?? []
-    tiles.set(nameOf(doc), [...versions, doc].sort((a, b) => a.time < b.time ? -1 : a.time > b.time ? 1 : 0))
+    tiles.set(nameOf(doc), [...versions, doc].sort((a, b) => compareIds(a.time, b.time)))
   }
   return tiles
 }

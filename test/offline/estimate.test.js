@@ -23,10 +23,15 @@ async function fill (url) {
   const store = await Store.create(url)
   await store.defineLayer('osm', { name: 'A map' })
   for (const z of [4, 5, 6]) {
-    for (const [year, seed] of /** @type {[number, (x: number, y: number) => number | null][]} */ ([
-      [2022, (x, y) => z * 1000 + x * SIDE + y], [2023, (x, y) => (x + y) % 7 ? z * 1000 + x * SIDE + y : null],
-      [2024, (x, y) => y % 3 ? 9000 + x : (x + y) % 7 ? x : null]
-    ])) await store.write(square({ layer: 'osm', z, side: Math.min(SIDE, 2 ** z), time: T(year), seed }))
+    const ifKept = (x, y, seed) => (x + y) % 7 ? seed : null
+    const seeds = {
+      2022: (x, y) => z * 1000 + x * SIDE + y,
+      2023: (x, y) => ifKept(x, y, z * 1000 + x * SIDE + y),
+      2024: (x, y) => y % 3 ? 9000 + x : ifKept(x, y, x)
+    }
+    for (const [year, seed] of Object.entries(seeds)) {
+      await store.write(square({ layer: 'osm', z, side: Math.min(SIDE, 2 ** z), time: T(+year), seed }))
+    }
   }
   // some documents carry more revisions than others
   for (let y = 0; y < SIDE; y++) {

@@ -11,6 +11,9 @@ import { WORLD_BOX, assertEstimated, completed, resultOf } from './areas.js'
 const SLACK = 2000 // bytes of two documents, which are nearly all of an area of few and small images
 const ring = (west, south, east, north) => [[west, south], [east, south], [east, north], [west, north], [west, south]]
 
+/** Title -> how much of the past an area holds. */
+const pasts = { 'without their past': false, 'with all of their past': true, 'since a time': { since: T(2) } }
+
 const areas = {
   'a box over the antimeridian': { bbox: [170, -40, -170, 40] },
   'a polygon with a hole': {
@@ -42,10 +45,8 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
   }
 
   for (const layer of ['photos', 'roads', 'large', 'gone']) {
-    for (const history of [false, true, { since: T(2) }]) {
-      it(`holds ${layer} ` +
-        (`${history === false ? 'without their past' : history === true ? 'with all of their past' : 'since a time'}` +
-          `, byte for byte, as estimated`), async () => {
+    for (const [title, history] of Object.entries(pasts)) {
+      it(`holds ${layer} ${title}, byte for byte, as estimated`, async () => {
         const page = await (await stage.device()).open()
         const spec = { name: 'All', layer, bbox: WORLD_BOX, zooms: 3, history }
         await field(page, 'add', spec)

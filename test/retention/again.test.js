@@ -8,7 +8,7 @@ import { prune } from '../../loader/maintain/prune/index.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { dyingStore } from '../support/removals.js'
-import { assertShows, contentOf, openStore, plain, prunedOf } from '../support/prunes.js'
+import { assertShows, contentOf, drawImage, openStore, plain, prunedOf } from '../support/prunes.js'
 
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const LIVES = process.env.TILECOUCH_LONG ? 60 : 2
@@ -19,6 +19,12 @@ const policies = [
   { within: 5 * 86400 }, { within: 86400, weekly: 2 },
   { within: 20 * 86400, last: 2 }
 ]
+
+/** Draws the time of a load: mostly the next one, sometimes an earlier one or one in the future. */
+function drawLoadTime (time, next) {
+  if (next() < 0.2) return addSeconds(time, -86400 * Math.floor(next() * 20))
+  return next() < 0.1 ? addSeconds(time, 40 * 86400) : time
+}
 
 onEachStore(`repeated pruning of a layer (seed ${SEED})`, backend => {
   /** @type {import('../../loader/store/index.js').Store} */
@@ -60,10 +66,8 @@ onEachStore(`repeated pruning of a layer (seed ${SEED})`, backend => {
       for (let step = 0; step < 14; step++) {
         for (let loads = Math.floor(next() * 3); loads > 0; loads--) {
           time = addSeconds(time, 43200 * (1 + Math.floor(next() * 6)))
-          const loadTime = next() < 0.2 ? addSeconds(time, -86400 * Math.floor(next() * 20)) : next() < 0.1
-            ? addSeconds(time, 40 * 86400) : time
-          const images = Array.from({ length: TILES },
-            () => next() < 0.5 ? undefined : next() < 0.2 ? null : 1 + Math.floor(next() * 4))
+          const loadTime = drawLoadTime(time, next)
+          const images = Array.from({ length: TILES }, () => drawImage(next))
           if (next() < 0.5) await store.putEdition(layer, loadTime, { title: 'one', finished: loadTime })
           await write(layer, loadTime, images)
           for (const [y, image] of images.entries()) if (image && next() < 0.1) {

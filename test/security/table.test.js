@@ -7,6 +7,9 @@ import { withPeople } from '../support/people.js'
 import { square } from '../support/tiles.js'
 import { actions, may, people, table } from './actions.js'
 
+/** The content of a request: text and bytes as they are, other values as JSON. */
+const contentOf = body => typeof body === 'string' || Buffer.isBuffer(body) ? body : body && JSON.stringify(body)
+
 describe('SECURITY.md', () => {
   it('has the table of the actions that are tested here', async () => {
     const text = await readFile(new URL('../../SECURITY.md', import.meta.url), 'utf8')
@@ -42,7 +45,10 @@ withPeople('the table of who may do what', start => {
         await server?.close()
       })
 
-      const urlOf = who => who === 'root' ? url : who === 'nobody' ? as(url) : as(url, ...server[who])
+      const urlOf = who => {
+        if (who === 'root') return url
+        return who === 'nobody' ? as(url) : as(url, ...server[who])
+      }
       const rootOf = address => address.replace(/\/[^/]*$/, '')
       const state = async () =>
         JSON.stringify([(await json(url)).update_seq, await store.security(), await json(`${url}/_revs_limit`)])
@@ -61,8 +67,7 @@ withPeople('the table of who may do what', start => {
 
       /** Makes an attempt, and tells whether it succeeded. An answer with status 201 may still contain refusals. */
       async function attempt (who, { method, path, body, headers, server: isServer, database }) {
-        const content = body === 'security' ? JSON.stringify(await store.security())
-          : typeof body === 'string' || Buffer.isBuffer(body) ? body : body && JSON.stringify(body)
+        const content = body === 'security' ? JSON.stringify(await store.security()) : contentOf(body)
         const target = isServer ? `${rootOf(urlOf(who))}/${path.startsWith('_') ? path : scratch(path)}`
           : `${urlOf(who)}/${path}`
         const response =

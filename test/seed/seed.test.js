@@ -174,7 +174,8 @@ onEachStore('seeding', backend => {
   it('counts tiles that the upstream lacks as missing, and keeps those in the store', async () => {
     await map.define()
     await map.seed({ zooms: { min: 1, max: 1 } })
-    map.upstream.behave({ status: ({ z, y }) => y === 0 ? (z === 2 ? 404 : 410) : undefined })
+    const statusOfZoom = { 1: 410, 2: 404 }
+    map.upstream.behave({ status: ({ z, y }) => y === 0 ? statusOfZoom[z] : undefined })
     const summary = await map.seed({ zooms: { min: 1, max: 2 }, refreshBefore: addSeconds(now(), 60) })
     assert.deepEqual(counts(summary), { tiles: 20, fetched: 14, new: 12, unchanged: 2, missing: 6 })
     assert.equal((await map.tiles()).length, 16)

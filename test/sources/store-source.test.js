@@ -34,8 +34,11 @@ onEachStore('another store as a source', backend => {
     for await (const { z, x, y, read } of source.tiles()) tiles.push({ z, x, y, bytes: await read() })
     return tiles
   }
-  const tilesAsOf = time => square({ layer: 'osm', time, z: 5, side: 12, seed: (x, y) => time === T1 || x > 2
-    ? x * 12 + y : time === T3 && x === 0 ? undefined : 500 + x * 12 + y })
+  const seedAsOf = (time, x, y) => {
+    if (time === T1 || x > 2) return x * 12 + y
+    return time === T3 && x === 0 ? undefined : 500 + x * 12 + y
+  }
+  const tilesAsOf = time => square({ layer: 'osm', time, z: 5, side: 12, seed: (x, y) => seedAsOf(time, x, y) })
     .map(({ z, x, y, bytes }) => ({ z, x, y, bytes })).sort((a, b) => `${a.x}:${a.y}` < `${b.x}:${b.y}` ? -1 : 1)
   const assertSameTiles = (actual, expected) => {
     assert.deepEqual(actual.map(({ z, x, y }) => [z, x, y]).map(String),

@@ -36,9 +36,8 @@ onEachStore('a load from a tile server', backend => {
 
   it('makes missing tiles gone when it is complete, and keeps tiles that failed', async () => {
     await loadPart(address())
-    map.upstream.behave(
-      { only: ({ z, x }) => z === 4 && x >= 8, status: ({ x }) => x === 9 ? 404 : x === 8 ? 500 : undefined }
-    )
+    const statusOfColumn = { 8: 500, 9: 404 }
+    map.upstream.behave({ only: ({ z, x }) => z === 4 && x >= 8, status: ({ x }) => statusOfColumn[x] })
     const second = await loadPart(address(), { time: T2, complete: true })
     assert.deepEqual([second.gone, second.failed, second.missing], [2, 2, 2])
     assert.deepEqual(second.failures.map(({ id, code }) => [id, code]).sort(),

@@ -35,14 +35,14 @@ onEachStore('bulk answers with errors or missing rows', backend => {
     store = await Store.create(url)
     await store.defineLayer('osm', { format: 'png' })
     await publishFunctions(store)
-    for (
-      const [year, seed] of /** @type {const} */ (
-        [[2020, (x, y) => x * SIDE + y], [2021, (x, y) => x < 2 ? 100 + x * SIDE + y : undefined],
-          [2022, (x, y) => x === 0 ? 200 + y : x === 3 ? null : undefined]]
-      )
-    ) {
-      await store.write(square({ layer: 'osm', time: yearStart(year), side: SIDE, seed }))
-      await store.putEdition('osm', yearStart(year), { title: `${year}` })
+    const seeds = {
+      2020: (x, y) => x * SIDE + y,
+      2021: (x, y) => x < 2 ? 100 + x * SIDE + y : undefined,
+      2022: (x, y) => ({ 0: 200 + y, 3: null })[x]
+    }
+    for (const [year, seed] of Object.entries(seeds)) {
+      await store.write(square({ layer: 'osm', time: yearStart(+year), side: SIDE, seed }))
+      await store.putEdition('osm', yearStart(+year), { title: year })
     }
     faulty = await startFaulty(url)
     faultyStore = new Store(new Couch(faulty.url, fast))

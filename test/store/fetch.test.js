@@ -232,7 +232,7 @@ onEachStore('listing while a load runs', backend => {
 
   it('fetches the newest versions for a list without a time, and reports tiles gone meanwhile', async () => {
     const listed = await collect(store.list('osm'))
-    await store.write(edition(2001, x => x === 0 ? null : x === 1 ? 7 : undefined))
+    await store.write(edition(2001, x => ({ 0: null, 1: 7 })[x]))
     const missing = []
     const years = {}
     for await (const version of store.fetch(listed, { onMissing: lost => missing.push(lost) })) {

@@ -18,11 +18,14 @@ const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const SIDE = 24
 
 const [T1, T2] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z']
+/** A third of the tiles is changed, some are gone, the others are the same. */
+const secondSeed = (x, y) => {
+  if ((x + y) % 11 === 0) return null
+  return (x * y) % 3 ? x * SIDE + y : 1000 + x * SIDE + y
+}
 const editions = [
   square({ layer: 'osm', time: T1, side: SIDE, seed: (x, y) => x * SIDE + y }),
-  // a third changed, some gone, the rest the same
-  square({ layer: 'osm', time: T2, side: SIDE, seed: (x, y) => (x + y) % 11 === 0
-    ? null : (x * y) % 3 ? x * SIDE + y : 1000 + x * SIDE + y })
+  square({ layer: 'osm', time: T2, side: SIDE, seed: secondSeed })
 ]
 
 const kinds = {

@@ -33,7 +33,9 @@ async function writeFolder (name, edition, nameOf = ({ y }) => `${y}.png`) {
 }
 
 const firstEdition = square({ layer: 'osm', time: T1, z: 4, seed: (x, y) => x * 8 + y })
-const secondEdition = square({ layer: 'osm', time: T2, z: 4, seed: (x, y) => x === 7 ? null : y ? x * 8 + y : 100 + x })
+const changedFirstRow = (x, y) => y ? x * 8 + y : 100 + x
+const secondEdition =
+  square({ layer: 'osm', time: T2, z: 4, seed: (x, y) => x === 7 ? null : changedFirstRow(x, y) })
 
 onEachStore('tilecouch load', backend => {
   let db

@@ -37,9 +37,9 @@ export async function createVariedStore (url, { q, designs = false } = {}) {
   await store.defineLayer('osm', { format: 'png', name: 'Prüfung 🗺' })
   await store.putEdition('osm', T1, { title: 'first' })
   await store.write(square({ layer: 'osm', time: T1, side: 6, seed: (x, y) => x * 6 + y }))
-  await store.write(square(
-    { layer: 'osm', time: T2, side: 6, seed: (x, y) => (x + y) % 3 ? undefined : x % 2 ? null : 100 + x * 6 + y }
-  ))
+  const goneOrImage = (x, y) => x % 2 ? null : 100 + x * 6 + y
+  const secondSeed = (x, y) => (x + y) % 3 ? undefined : goneOrImage(x, y)
+  await store.write(square({ layer: 'osm', time: T2, side: 6, seed: secondSeed }))
   await post(`${url}/_bulk_docs`, {
     new_edits: false,
     docs: [

@@ -20,9 +20,12 @@ const ZOOMS = [0, 1, 2, 3, 5]
 function change (edition, z, x, y) {
   if (edition === 0) return x % 4 === 3 ? undefined : z * 10000 + (y % 3 ? x * 100 + y : 7) // some images are equal
   if (edition === 1) {
-    return (x + y) % 5 === 0 ? null : (x * y) % 3 === 1 ? 50000 + z * 1000 + x : x % 4 === 3 ? 60000 + y : undefined
+    if ((x + y) % 5 === 0) return null
+    if ((x * y) % 3 === 1) return 50000 + z * 1000 + x
+    return x % 4 === 3 ? 60000 + y : undefined
   }
-  return (x + y) % 5 === 0 && y % 2 ? 70000 + x : x === 2 ? z * 10000 + x * 100 + y : undefined
+  if ((x + y) % 5 === 0 && y % 2) return 70000 + x
+  return x === 2 ? z * 10000 + x * 100 + y : undefined
 }
 
 function * places () {

@@ -31,7 +31,8 @@ export async function startFaulty (target) {
   /** Returns the rows; some are replaced by an error, and some are omitted. */
   const spoil = (path, rows, idOf, toErrorRow) => rows.flatMap(row => {
     const fault = faultOf(path, idOf(row))
-    return fault === 'missing' ? [] : fault === 'error' ? [toErrorRow(row)] : [row]
+    if (fault === 'missing') return []
+    return fault === 'error' ? [toErrorRow(row)] : [row]
   })
   const keyed = row => ({ key: row.key, ...TROUBLE })
 
@@ -87,5 +88,9 @@ export async function startFaulty (target) {
  */
 export function wrongOnce ({ written = 'error' } = {}) {
   let turn = 0
-  return ({ path, time }) => time > 1 ? undefined : path === '_bulk_docs' ? written : turn++ % 2 ? 'error' : 'missing'
+  return ({ path, time }) => {
+    if (time > 1) return undefined
+    if (path === '_bulk_docs') return written
+    return turn++ % 2 ? 'error' : 'missing'
+  }
 }

@@ -14,14 +14,19 @@ const FIRST = '2024-01-01T06:00:00Z'
 const TILES = 6
 const MOMENTS = 14
 
+/** Draws the image of a tile: undefined for no change, null for a gone tile. @param {() => number} next */
+export function drawImage (next) {
+  if (next() < 0.5) return undefined
+  return next() < 0.2 ? null : 1 + Math.floor(next() * 4)
+}
+
 /** A random history: times that are twelve hours to some weeks apart, and the images of each. */
 export function historyOf (seed) {
   const next = random(seed)
   const history = []
   for (let index = 0, time = FIRST; index < MOMENTS; index++,
     time = addSeconds(time, 43200 * (next() < 0.5 ? 1 : Math.ceil(next() * 40)))) {
-    const images =
-      Array.from({ length: TILES }, () => next() < 0.5 ? undefined : next() < 0.2 ? null : 1 + Math.floor(next() * 4))
+    const images = Array.from({ length: TILES }, () => drawImage(next))
     history.push({ time, images, edition: next() < 0.6 })
   }
   return history

@@ -112,7 +112,7 @@ export async function startUpstream ({ tileSize = 256 } = {}) {
     }
     if (entry.kind === 'bad wms') return exception(res, entry)
     if (!entry.view) return page(res, 404)
-    const format = entry.format === 'image/jpeg' ? 'jpeg' : entry.format === 'image/webp' ? 'webp' : 'png'
+    const format = { 'image/jpeg': 'jpeg', 'image/webp': 'webp' }[entry.format] ?? 'png'
     await send(res, entry, mode, mode.body !== undefined
       ? Buffer.from(mode.body) : await image(entry.view, upstream.epoch, format))
   }

@@ -19,6 +19,13 @@ const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 2)
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const SIDE = 12
 
+/** The content of a tile in an edition. Later editions change some tiles and remove a few. */
+function seedOf (index, x, y) {
+  if (index === 0) return x * SIDE + y
+  if ((x + y + index) % 4) return undefined
+  return (x + index) % 7 ? 1000 * index + x * SIDE + y : null
+}
+
 const kinds = { embedded: startEmbeddedProcess, CouchDB: findCouchDb() && startCouchDb }
 
 for (const [kind, start] of Object.entries(kinds)) {
@@ -41,8 +48,7 @@ for (const [kind, start] of Object.entries(kinds)) {
         await publishFunctions(store)
         const to = folder.path('tiles')
         const editions = Array.from({ length: ROUNDS + 1 }, (_, index) => square({
-          layer: 'osm', time: yearStart(2010 + index), side: SIDE, seed: (x, y) => !index
-            ? x * SIDE + y : (x + y + index) % 4 ? undefined : (x + index) % 7 ? 1000 * index + x * SIDE + y : null
+          layer: 'osm', time: yearStart(2010 + index), side: SIDE, seed: (x, y) => seedOf(index, x, y)
         }))
         const watcher = new Watcher(to)
         for (const tiles of editions) watcher.expect(tiles)

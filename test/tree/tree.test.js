@@ -170,8 +170,9 @@ onEachStore('exporting trees', backend => {
     map.store = await Store.create(map.url)
     await map.store.defineLayer('osm', { format: 'png' })
     await publishFunctions(map.store)
+    const changedColumn = (x, y) => x ? x * 10 + y : 500 + y
     await edition(map.store,
-      square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => y === 3 ? undefined : x ? x * 10 + y : 500 + y }))
+      square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => y === 3 ? undefined : changedColumn(x, y) }))
     const { written, kept } = await map.run()
     await checkTrees(map.url, map.to(), { moved: true })
     assert.deepEqual([written, kept], [3, 18])

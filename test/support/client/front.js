@@ -22,11 +22,15 @@ import { clientFiles } from './client-page.js'
  * @typedef {(entry: Entry) => Answer | void | Promise<Answer | unknown>} Rule
  */
 
-const kindOf = path => /^_changes/.test(path) ? 'changes'
-  : /by_tile\/queries/.test(path) ? 'index'
-    : /by_time\/queries/.test(path) ? 'extent'
-      : /^layer(:|%3A)/.test(path) ? 'layer'
-        : /\/tile(\?|$)/.test(path) ? 'tile' : 'other'
+/** Kinds of requests. The first pattern that matches the path counts. */
+const PATTERNS = {
+  changes: /^_changes/,
+  index: /by_tile\/queries/,
+  extent: /by_time\/queries/,
+  layer: /^layer(:|%3A)/,
+  tile: /\/tile(\?|$)/
+}
+const kindOf = path => Object.keys(PATTERNS).find(kind => PATTERNS[kind].test(path)) ?? 'other'
 
 /**
  * @param {string} target URL of the database

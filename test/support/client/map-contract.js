@@ -221,8 +221,10 @@ export function mapContract (target) {
     it('without a tile show their part of the nearest ancestor of the same time', async () => {
       const page = await show('deep', { time: T(1) })
       // columns 0 to 3 have parents at zoom 2, the others grandparents at zoom 1
-      const rule = step => (z, x, y) => step >= 2 && x === 3 && y === 3 ? '2'
-        : x < 4 ? '1<2' : `${step === 3 ? 3 : 1}<1`
+      const rule = step => (z, x, y) => {
+        if (step >= 2 && x === 3 && y === 3) return '2'
+        return x < 4 ? '1<2' : `${step === 3 ? 3 : 1}<1`
+      }
       for (const step of [1, 2, 3, 2]) {
         const picture = await stage.at(page, T(step))
         assert.deepEqual(plainPicture(picture), expected(picture, rule(step)), `step ${step}`)

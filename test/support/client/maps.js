@@ -67,7 +67,7 @@ export function install (isPatient = false) {
   }
 
   function shows (el, z, place) {
-    const images = el.tagName === 'IMG' ? (el.naturalWidth ? [el] : []) : [...el.querySelectorAll('img')]
+    const images = el.tagName === 'IMG' ? [el].filter(image => image.naturalWidth) : [...el.querySelectorAll('img')]
     const failed = el.classList.contains('tilecouch-failed') ? '!' : ''
     return (images.map(image => image.complete && image.naturalWidth ? read(image, el, z, place) : '?').join('+') ||
       '-') + failed

@@ -37,8 +37,9 @@ function picture (map, grid, { viewState: { center, resolution }, size: [width, 
       const [column, row] = [data[offset + 1] >> 3, data[offset + 2] >> 3]
       const isRightPlace = column === (x - copy * 2 ** z) % 32 && row === y % 32
       const step = `${data[offset] >> 3}`
-      const text = data[offset + 3] === 0 ? '-' : imageZoom !== z % 8 ? `${step}<${imageZoom}` : isRightPlace
-        ? step : `${step}@${column}.${row}`
+      let text = isRightPlace ? step : `${step}@${column}.${row}`
+      if (imageZoom !== z % 8) text = `${step}<${imageZoom}`
+      if (data[offset + 3] === 0) text = '-'
       const textsOfTile = texts[`${z}/${x - copy * 2 ** z}/${y}${copy ? `#${copy}` : ''}`] ??= new Set()
       textsOfTile.add(text)
     }
