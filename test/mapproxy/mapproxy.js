@@ -82,9 +82,10 @@ export async function startMapProxy (python, yaml) {
 }
 
 /** The code block of a language in the manual, without the indentation of its list. */
-export function block (language) {
-  const [, indent, text] = new RegExp(`^( *)\`\`\`${language}\\n([^]*?)\\n *\`\`\`$`, 'm').exec(manual) ??
-    assert.fail(`no ${language} in docs/mapproxy.md`)
+export function block (language, part = '') {
+  const blocks = [...manual.matchAll(new RegExp(`^( *)\`\`\`${language}\\n([^]*?)\\n *\`\`\`$`, 'gm'))]
+  const [, indent, text] = blocks.find(([, , content]) => content.includes(part)) ??
+    assert.fail(`no ${language} with ${part} in docs/mapproxy.md`)
   return text.split('\n').map(line => line.slice(indent.length)).join('\n')
 }
 

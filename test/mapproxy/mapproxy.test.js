@@ -48,7 +48,8 @@ onEachStore('MapProxy', backend => {
     closing.push(() => store.destroy())
     await publish(store)
     writer = await addWriter()
-    const layer = await request(`${writer}/${new URL(url).pathname.slice(1)}/layer:osm`, put(JSON.parse(block('json'))))
+    const layerDoc = JSON.parse(block('json', '"type": "layer"'))
+    const layer = await request(`${writer}/${new URL(url).pathname.slice(1)}/layer:osm`, put(layerDoc))
     assert.equal(layer.status, 201, 'a writer defines the layer, as the manual says')
     mapproxy = await mapProxy()
   })
@@ -180,7 +181,8 @@ onEachStore('MapProxy', backend => {
         [[head.time, tile.length, true]])
       const { times } = JSON.parse((await rewrite('/osm/times.json')).body)
       assert.equal(times.reduce((sum, { tiles }) => sum + tiles, 0), 4)
-      assert.deepEqual(JSON.parse((await rewrite('/osm.json')).body).tiles, ['osm/{z}/{x}/{y}.png'])
+      const { tiles: templates } = JSON.parse((await rewrite('/osm.json')).body)
+      assert.deepEqual(templates, [`${as(url)}/_design/tiles/_rewrite/osm/{z}/{x}/{y}.png`])
     })
 
     it('in the library and on the command line', async () => {
