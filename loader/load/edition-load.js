@@ -22,7 +22,7 @@ import { SourceLayers } from './source-layers.js'
 import { SourceReader } from './source-reader.js'
 import { dropEmptyLayer } from './undo.js'
 import { editionDocuments } from '../store/layers.js'
-import { counters, writeDefaults } from '../store/writer.js'
+import { counters, recordFailure } from '../store/writer.js'
 
 const WITHDRAWN = 5000 // tiles in one document
 
@@ -305,9 +305,7 @@ function refuse ({ id, outcome, isGone }, { time, summary, onFailure }) {
   const { code, message: reason } = new TilecouchError('VERSION_TAKEN', { id, time })
   summary[counters[outcome]]--
   if (isGone && outcome !== 'unchanged') summary.gone--
-  summary.failed++
-  if (summary.failures.length < writeDefaults.maxFailures) summary.failures.push({ id, code, reason })
-  onFailure?.({ id, code, reason })
+  recordFailure(summary, { id, code, reason }, onFailure)
 }
 
 /** An edition that was loaded again without any change keeps its counts and times. */

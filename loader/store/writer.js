@@ -1,7 +1,7 @@
 // Writes versions of tiles to the store: puts an async iterable of them into batches, a few in flight. The batches
 // bound the memory. A bad tile is reported and does not stop the others.
 import { pMapIterable } from 'p-map'
-import { now } from '../../core/index.js'
+import { now, tileId } from '../../core/index.js'
 import { childSignal } from '../child-signal.js'
 import { TilecouchError } from '../errors.js'
 import { unreadable } from '../formats/reading.js'
@@ -169,13 +169,20 @@ class Outcomes {
     if (!tile.bytes) summary.gone++
   }
 
-  #fail ({ layer, z, x, y, id = `${layer}:${z}:${x}:${y}` }, error) {
-    const { summary } = this
-    const failure = { id, code: error.code ?? 'INTERNAL', reason: error.message }
-    summary.failed++
-    if (summary.failures.length < writeDefaults.maxFailures) summary.failures.push(failure)
-    this.onFailure?.(failure)
+  #fail ({ layer, z, x, y, id = tileId(layer, z, x, y) }, error) {
+    recordFailure(this.summary, { id, code: error.code ?? 'INTERNAL', reason: error.message }, this.onFailure)
   }
+}
+
+/**
+ * Counts a failed tile, lists it if there is room, and reports it.
+ * @param {Pick<WriteSummary, 'failed' | 'failures'>} summary @param {WriteSummary['failures'][0]} failure
+ * @param {(failure: WriteSummary['failures'][0]) => void} [onFailure]
+ */
+export function recordFailure (summary, failure, onFailure) {
+  summary.failed++
+  if (summary.failures.length < writeDefaults.maxFailures) summary.failures.push(failure)
+  onFailure?.(failure)
 }
 
 /** Collects tiles into batches, and stores a few batches at once. */

@@ -48,6 +48,8 @@ describe('the GDAL_WMS document of a layer', () => {
       [9, 2 ** 17], 'without a maxzoom, the deepest stored zoom')
     assert.deepEqual(read({ upstream: { maxzoom: 11 } }, { stored: new Map([[3, {}]]) }).numbers('TileLevel'),
       [11], 'the gateway fetches deeper tiles than the store has')
+    assert.deepEqual(read({ upstream: { maxzoom: 11 } }, { stored: new Map([[14, {}]]) }).numbers('TileLevel'),
+      [14], 'the store has deeper tiles than the upstream')
     assert.deepEqual(read({}).numbers('TileLevel', 'SizeX', 'SizeY'),
       [22, 2 ** 30, 2 ** 30], 'GDAL counts no more pixels')
   })

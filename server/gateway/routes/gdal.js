@@ -31,9 +31,18 @@ export async function gdal (ctx, { layer: name, time, visitor }, req, res) {
  * @param {Place & {stored?: Map<number, any>}} options stored: where the store has tiles, by zoom
  */
 export function gdalXml (layer, { stored, ...place }) {
-  const { maxzoom = layer.upstream?.maxzoom ?? (stored && Math.max(...stored.keys())) } = layer
+  const { maxzoom = deepestZoom(layer, stored) } = layer
   const zooms = zoomsOf({ ...layer, maxzoom })
   return String(gridOf(layer).isQuad ? gdalWms(layer, zooms, place) : gdalWmts(layer, zooms, place))
+}
+
+/**
+ * The deepest zoom that the store or the upstream has, if either is known.
+ * @param {Record<string, any>} layer @param {Map<number, any>} [stored] @returns {number | undefined}
+ */
+function deepestZoom ({ upstream }, stored = new Map()) {
+  const zooms = [...stored.keys(), upstream?.maxzoom].filter(zoom => zoom !== undefined)
+  return zooms.length ? Math.max(...zooms) : undefined
 }
 
 /**
