@@ -85,10 +85,7 @@ export function useGateway (backend, { fill = async () => {}, options = {} } = {
 }
 
 /** Limits with shorter times than by default, so that tests need not wait. */
-export const quick = {
-  heartbeat: 100, silence: 1500, firstDelay: 20, longestDelay: 100,
-  retries: 1, pause: 20, upstreamTimeout: 300, rest: 300
-}
+export const quick = { heartbeat: 100, silence: 1500, firstDelay: 20, longestDelay: 100, retries: 1, pause: 20 }
 
 /**
  * @param {string} db URL of an existing database
