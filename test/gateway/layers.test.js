@@ -4,7 +4,7 @@ import { publish } from '../../loader/couchapp/publish.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { Layers } from '../../server/gateway/layers.js'
-import { until } from '../../bench/wait.js'
+import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { createGate, startFront } from '../support/client/front.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
@@ -21,7 +21,7 @@ onEachStore('the book of layers', backend => {
     await store.defineLayer('daylight', { name: 'Day' })
     front = await startFront(url)
     book = new Layers(new Store(new Couch(front.accountUrl, { firstDelay: 5, longestDelay: 10 })),
-      { limits: { pause: 0, timesAge: 0, timeout: 1000 } })
+      { limits: { pause: 0, timesAge: 0, timeout: 1000 * TIME_FACTOR } })
   })
   afterEach(async () => {
     await front.close().catch(() => {})

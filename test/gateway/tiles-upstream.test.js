@@ -97,7 +97,12 @@ onEachStore('tiles from an upstream', backend => {
 
   it('that are fetched at the same time are stored in few writes', async () => {
     const layer = await define({ settings: { concurrency: 64 } })
-    await Promise.all(Array.from({ length: 48 }, (_, index) => get(layer, index >> 4, index % 16)))
+    const upstreamGate = createGate()
+    upstream.behave({ wait: upstreamGate.opened })
+    const answers = Array.from({ length: 48 }, (_, index) => get(layer, index >> 4, index % 16))
+    await until(() => upstream.asked.length === 48, { what: 'all requests' })
+    upstreamGate.open()
+    await Promise.all(answers)
     const writes = service.front.requests().filter(({ path }) => path === '_bulk_docs')
     assert.ok(writes.length < 16, `${writes.length} writes`)
     assert.equal(writes.flatMap(({ body }) => body.docs).length, 48)

@@ -1,7 +1,7 @@
 // Tests which of device and network an offline source asks first, and its answers when one of them fails or does not
 // answer. The second suite tests bulk answers with errors for some documents.
 import assert from 'node:assert/strict'
-import { until } from '../../bench/wait.js'
+import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { HttpCouch } from '../../client/mirror/http.js'
 import { OfflineStore } from '../../client/offline/index.js'
 import { OfflineSource } from '../../client/offline/offline-source.js'
@@ -28,7 +28,7 @@ const OUTSIDE = { z: 3, x: 6, y0: 0, y1: 7 }
 onEachStore('offline sources of layers', backend => {
   const folder = useFolder()
   let url, store, front, offline
-  const timeout = 1500
+  const timeout = 1500 * TIME_FACTOR
 
   before(async () => {
     url = await backend.database()

@@ -88,10 +88,12 @@ describe('fetching from an upstream', () => {
     for (const status of [404, 410, 204]) {
       suite.server.requests.length = 0
       suite.server.behave({ status, only: ({ x }) => x === TILE.x })
-      const upstream = suite.open({ negative: 0.5 })
+      const upstream = suite.open({ negative: 0.5 * TIME_FACTOR })
+      const lasting = 500 * TIME_FACTOR
       const before = Date.now()
       const missing = await upstream.fetch(TILE)
-      assert.ok(missing.kind === 'missing' && missing.until >= before + 500 && missing.until <= Date.now() + 500)
+      assert.equal(missing.kind, 'missing')
+      assert.ok(missing.until >= before + lasting && missing.until <= Date.now() + lasting)
       assert.deepEqual(await upstream.fetch(TILE), missing)
       assert.equal((await upstream.fetch({ ...TILE, x: 3 })).kind, 'tiles')
       assert.equal(suite.server.asked.length, 2)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import sharp from 'sharp'
 import { inspectTile } from '../../core/index.js'
-import { until } from '../../bench/wait.js'
+import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { Secrets } from '../../loader/load/upstream/secrets.js'
 import { pixelsOf, startUpstream, tilePixels } from '../support/upstream-server.js'
 import { codeOf, useUpstream } from './support.js'
@@ -260,7 +260,7 @@ describe('a secret for an upstream', () => {
     for (const status of [401, 403]) {
       suite.server.requests.length = 0
       suite.server.behave({ status })
-      const upstream = suite.open({ negative: 0.5 })
+      const upstream = suite.open({ negative: 0.5 * TIME_FACTOR })
       for (let time = 0; time < 5; time++) {
         await assert.rejects(upstream.fetch(TILE),
           { code: 'UPSTREAM_REFUSED', message: new RegExp(`answered ${status} for osm:1:0:0`) })
