@@ -80,40 +80,57 @@ function parseAny (method, target) {
   }
   const parts = decodePath(path)
   if (parts.length === 0) return { kind: 'file', name: 'index.html' }
-  const tmsTarget = parts[0] === 'tms' && parts[1] === '1.0.0' ? parseTms(parts.slice(2)) : undefined
-  if (tmsTarget) return tmsTarget
-  if (parts[0] === 'quadkey' && parts.length === 3) return parseQuadkeyTile(parseReference(parts[1]), parts[2])
-  const service = WMTS.exec(parts[0])
-  if (service && parts.length !== 4 && !OF_LAYER.test(parts[1])) {
-    const time = service[1]
-    const query = new URLSearchParams(search)
-    return { kind: 'wmts', ...(time !== undefined && { time }), path: parts.slice(1), query }
+  const query = new URLSearchParams(search)
+  const serviceTarget = parseService(parts[0], parts.slice(1), query)
+  if (serviceTarget) return serviceTarget
+  return parts.length === 1 ? parseSingle(parts[0]) : parseOfLayer(parseReference(parts[0]), parts.slice(1), query)
+}
+
+/**
+ * A target of a service, or nothing: layers may have the names of services.
+ * @param {string[]} parts after the name
+ * @returns {Target | undefined}
+ */
+function parseService (name, parts, query) {
+  if (name === 'tms') return parts[0] === '1.0.0' ? parseTms(parts.slice(1)) : undefined
+  if (name === 'quadkey') return parts.length === 2 ? parseQuadkeyTile(parseReference(parts[0]), parts[1]) : undefined
+  if (name === 'ogc') return isOfService(parts, NUMBER.test(parts[0])) ? { kind: 'ogc', path: parts, query } : undefined
+  if (name === 'styles') return parseStyleFile(parts)
+  const [service, time] = WMTS.exec(name) ?? []
+  if (service === undefined || !isOfService(parts)) return undefined
+  return { kind: 'wmts', ...(time !== undefined && { time }), path: parts, query }
+}
+
+/** Whether an address that begins with the name of a service is not one of a layer. @param {string[]} parts after it */
+const isOfService = (parts, mayBeTile = true) => !(parts.length === 3 && mayBeTile) && !OF_LAYER.test(parts[0])
+
+/** @param {string[]} parts `osm@2024-03-01T00:00:00Z` and the names of the file @returns {StyleTarget | undefined} */
+function parseStyleFile ([name, ...rest]) {
+  const file = STYLE.test(name) ? styleFile(rest) : undefined
+  return file === undefined ? undefined : { kind: 'style', ...parseReference(name), file }
+}
+
+/** @param {string[]} parts after the layer @returns {Target} */
+function parseOfLayer (ref, parts, query) {
+  if (parts.length === 3) return parseXyz(ref, parts, false)
+  if (parts.length === 1) {
+    if (parts[0] === 'times.json') return parseTimes(ref, query)
+    if (parts[0] === 'style.json') return { kind: 'style', ...ref, theme: query.get('theme') ?? undefined }
+    if (parts[0] === 'gdal.xml') return { kind: 'gdal', ...ref }
   }
-  // a layer may be called ogc too
-  if (parts[0] === 'ogc' && !(parts.length === 4 && NUMBER.test(parts[1])) && !OF_LAYER.test(parts[1])) {
-    return { kind: 'ogc', path: parts.slice(1), query: new URLSearchParams(search) }
-  }
-  if (parts[0] === 'styles' && STYLE.test(parts[1])) {
-    const file = styleFile(parts.slice(2))
-    if (file !== undefined) return { kind: 'style', ...parseReference(parts[1]), file }
-  }
-  if (parts.length === 1) return parseSingle(parts[0])
-  const ref = parseReference(parts[0])
-  if (parts.length === 2 && parts[1] === 'times.json') return parseTimes(ref, new URLSearchParams(search))
-  if (parts.length === 2 && parts[1] === 'style.json') {
-    return { kind: 'style', ...ref, theme: new URLSearchParams(search).get('theme') ?? undefined }
-  }
-  if (parts.length === 2 && parts[1] === 'gdal.xml') return { kind: 'gdal', ...ref }
-  if (parts.length === 4) return parseXyz(ref, parts.slice(1), false)
   throw new TilecouchError('NOT_FOUND')
 }
 
-/** The TMS service, the TileMap of a layer, or a tile. @param {string[]} parts after the version */
+/**
+ * The TMS service, the TileMap of a layer, or a tile.
+ * @param {string[]} parts after the version
+ * @returns {Target | undefined}
+ */
 function parseTms ([name, ...place]) {
   const kind = /** @type {const} */ ('tms')
   if (name === undefined) return { kind }
   if (place.length === 0 || (place.length === 1 && place[0] === TILE_MAP)) return { kind, ...parseReference(name) }
-  if (place.length === 3) return parseXyz(parseReference(name), place, true)
+  return place.length === 3 ? parseXyz(parseReference(name), place, true) : undefined
 }
 
 /** The name of a sprite, or of a range of glyphs. Of several fonts, the first one counts. @param {string[]} parts */
