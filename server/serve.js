@@ -20,6 +20,8 @@ import { createLog, secretsOf } from './gateway/log.js'
 
 const CHECKING = 1000 // milliseconds between two checks whether a store that was away is public
 
+/** @typedef {import('./edge/mirror-supervisor.js').MirrorSupervisor} MirrorSupervisor */
+
 /**
  * Serves a store. With `from`, resolves as soon as the gateway is up, even if the store is still empty. The mirror goes
  * on until `close`.
@@ -35,21 +37,11 @@ const CHECKING = 1000 // milliseconds between two checks whether a store that wa
  */
 export async function serve (options, environment = {}) {
   const { signal, warnings = [], env = process.env, onStateChange, onProgress, args } = environment
+  if (!options.from) refuseMirrorOptions(options)
   const wanted = options.from ? await wantedOf(options) : undefined
-  const misplacedOption = options.from
-    ? undefined
-    : mirrorOnly.find(name => ![undefined, null, false].includes(options[name]))
-  if (misplacedOption) {
-    const why = 'it needs from: the store to mirror'
-    throw new TilecouchError('BAD_OPTION', { option: misplacedOption, value: options[misplacedOption], why })
-  }
   const from = options.from ? String(await resolveDatabase(options.from, { env, side: 'TILECOUCH_FROM' })) : undefined
-  // without a name the embedded store is served: the environment "default" is never served by accident
-  const isNamed = options.db && options.db !== EMBEDDED
-  const databaseUrl = isNamed ? String(await resolveDatabase(options.db, { env })) : undefined
-  const embedded = databaseUrl ? undefined : await (await import('./up.js')).openEmbedded(options.data) // loads PouchDB
-  const db = databaseUrl ?? databaseAt(/** @type {string} */ (embedded?.url))
-  /** @type {import('./edge/mirror-supervisor.js').MirrorSupervisor | undefined} */
+  const { db, embedded } = await openDatabase(options, env)
+  /** @type {MirrorSupervisor | undefined} */
   let supervisor
   /** @type {Awaited<ReturnType<typeof openGateway>> | undefined} */
   let gateway
@@ -74,20 +66,37 @@ export async function serve (options, environment = {}) {
     const origin = supervisor?.isOn ? supervisor.origin : undefined
     gateway = await openGateway(gatewayPart(options), db, { log, mirror: supervisor, origin, layers: wanted?.layers })
     throwIfAborted(signal)
-    const onMirror = supervisor && {
+    const ofMirror = supervisor && {
       from: supervisor.origin.url, // without a password
       store: supervisor.store.url, // without a password
       wanted,
       mirror: supervisor.report
     }
-    return { ...gateway, embedded: !databaseUrl, close: () => close(), ...onMirror }
+    return { ...gateway, embedded: embedded !== undefined, close: () => close(), ...ofMirror }
   } catch (error) {
     await close(error)
     throw error
   }
 }
 
-/** @param {import('./edge/mirror-supervisor.js').MirrorSupervisor} supervisor @param {string[]} args */
+/** Refuses options of a mirror where nothing is mirrored. */
+function refuseMirrorOptions (options) {
+  const option = mirrorOnly.find(name => ![undefined, null, false].includes(options[name]))
+  if (!option) return
+  const why = 'it needs from: the store to mirror'
+  throw new TilecouchError('BAD_OPTION', { option, value: options[option], why })
+}
+
+/** Resolves the database to serve. The embedded store is started unless it runs. */
+async function openDatabase (options, env) {
+  // without a name the embedded store is served: the environment "default" is never served by accident
+  if (options.db && options.db !== EMBEDDED) return { db: String(await resolveDatabase(options.db, { env })) }
+  const { openEmbedded } = await import('./up.js') // loads PouchDB
+  const embedded = await openEmbedded(options.data)
+  return { db: databaseAt(embedded.url), embedded }
+}
+
+/** @param {MirrorSupervisor} supervisor @param {string[]} args */
 function workOf ({ origin, store, report, wanted }, args) {
   const sides = { source: origin.url, target: store.url, selection: selectionOf(wanted) }
   const look = () => {
