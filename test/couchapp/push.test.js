@@ -6,18 +6,16 @@ import couchdbPush from 'couchdb-push'
 import { compose, composeFolder } from '../../loader/couchapp/compose.js'
 import { push } from '../../loader/couchapp/push.js'
 import { Couch } from '../../loader/store/couch.js'
-import { json, post, put, request } from '../support/backends.js'
+import { couchDb, json, post, put, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { skip } from '../support/tools.js'
 
-/** A new database for each test of a suite, on the CouchDB of COUCHDB_URL. Without one, the suite is skipped. */
+/** A new database on a real CouchDB for each test of a suite. Without one, the suite is skipped. */
 function useDatabase () {
   const database = { url: '' }
-  before(function () { if (!process.env.COUCHDB_URL) skip(this, 'no real CouchDB: COUCHDB_URL is not set') })
+  before(function () { if (!couchDb) skip(this, 'no real CouchDB') })
   beforeEach(async () => {
-    const server = new URL(process.env.COUCHDB_URL)
-    server.pathname = `/unit_${Math.random().toString(36).slice(2)}`
-    database.url = server.href
+    database.url = await couchDb.database()
     await request(database.url, { method: 'PUT' })
   })
   afterEach(async () => { if (database.url) await request(database.url, { method: 'DELETE' }) })

@@ -1,4 +1,4 @@
-// Servers and clients for the tests of the embedded store. The contract also runs on the CouchDB of COUCHDB_URL.
+// Servers and clients for the tests of the embedded store. The contract also runs on a CouchDB if there is one.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -8,6 +8,7 @@ import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbedded } from '../../server/embedded/index.js'
+import { couchDb } from '../support/backends.js'
 
 const MODULE = new URL('../../server/embedded/index.js', import.meta.url).href
 
@@ -146,16 +147,21 @@ async function embeddedTarget () {
   }
 }
 
+const LOCKOUT = '/_node/_local/_config/chttpd_auth_lockout/mode'
+
 async function couchTarget (url) {
   const writer = uniqueName()
   const target = targetFor(url, writer)
   const user = `/_users/org.couchdb.user:${writer}`
   const fields = { name: writer, password: 'w', roles: ['tilecouch-writer'], type: 'user' }
   const created = await target.admin('PUT', user, fields)
+  // names are locked by default, but not on the servers that tests start
+  const { json: modeBefore } = await target.admin('PUT', LOCKOUT, '"enforce"')
   return {
     ...target,
     embedded: false,
     async stop () {
+      await (modeBefore ? target.admin('PUT', LOCKOUT, JSON.stringify(modeBefore)) : target.admin('DELETE', LOCKOUT))
       await target.admin('DELETE', `${user}?rev=${created.json.rev}`)
       target.end()
     }
@@ -164,7 +170,7 @@ async function couchTarget (url) {
 
 export const targets = [
   { name: 'embedded', start: embeddedTarget },
-  ...(process.env.COUCHDB_URL ? [{ name: 'CouchDB', start: () => couchTarget(process.env.COUCHDB_URL) }] : [])
+  ...(couchDb ? [{ name: 'CouchDB', start: async () => couchTarget(await couchDb.url()) }] : [])
 ]
 
 /**

@@ -79,7 +79,8 @@ export async function startThrowAwayEmbedded () {
 
 const embedded = new Backend('embedded', startThrowAwayEmbedded, { users: false })
 
-const couchDb = process.env.COUCHDB_URL
+/** The CouchDB of COUCHDB_URL, or one that each process of tests starts for itself, or nothing. */
+export const couchDb = process.env.COUCHDB_URL
   ? new Backend('CouchDB', async () => ({ url: process.env.COUCHDB_URL.replace(/\/$/, '') }), { users: true })
   : findCouchDb() && new Backend('CouchDB', () => startCouchDb(), { users: true })
 

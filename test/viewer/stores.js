@@ -1,4 +1,4 @@
-// Opens stores for the tests of the viewer: an embedded store, and a CouchDB if COUCHDB_URL names one.
+// Opens stores for the tests of the viewer: an embedded store, and a CouchDB if there is one.
 import { rmSync } from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,6 +8,7 @@ import { Store } from '../../loader/index.js'
 import { VIEWER_CSP } from '../../loader/couchapp/policy.js'
 import { findEmbedded } from '../../loader/store/embedded.js'
 import { up } from '../../server/index.js'
+import { couchDb } from '../support/backends.js'
 
 export const SMALL = { zooms: { min: 0, max: 2 }, hours: 5, surveys: 0 }
 
@@ -45,7 +46,6 @@ export async function embeddedStore (options = {}) {
 }
 
 export const CSP = 'csp/attachments_header_value'
-let counter = 0
 
 /**
  * Changes settings of a CouchDB.
@@ -66,24 +66,23 @@ export async function configure (database, settings) {
 }
 
 async function couchStore (options = {}) {
-  const server = new URL(/** @type {string} */ (process.env.COUCHDB_URL))
-  server.pathname = `/viewer_${process.pid}_${Date.now().toString(36)}_${counter++}`
-  const running = await up({ db: server.href, demoSize: SMALL, ...options })
-  const restore = await configure(server.href, { [CSP]: VIEWER_CSP })
+  const database = await couchDb.database()
+  const running = await up({ db: database, demoSize: SMALL, ...options })
+  const restore = await configure(database, { [CSP]: VIEWER_CSP })
   return {
     url: running.url,
     viewer: running.viewer,
-    database: server.href,
-    forbidScripts: () => configure(server.href, { [CSP]: 'sandbox' }), // the default of CouchDB
-    allowScripts: () => configure(server.href, { [CSP]: VIEWER_CSP }),
+    database,
+    forbidScripts: () => configure(database, { [CSP]: 'sandbox' }), // the default of CouchDB
+    allowScripts: () => configure(database, { [CSP]: VIEWER_CSP }),
     async close () {
       await restore()
-      await (await Store.open(server.href)).destroy()
+      await (await Store.open(database)).destroy()
     }
   }
 }
 
 export const kinds = [
   { name: 'the embedded store', open: embeddedStore },
-  ...(process.env.COUCHDB_URL ? [{ name: 'CouchDB', open: couchStore }] : [])
+  ...(couchDb ? [{ name: 'CouchDB', open: couchStore }] : [])
 ]
