@@ -31,8 +31,7 @@ export function rightsOf (security) {
 export function withRights (security, { public: opens, readers, writers, admins }) {
   const { tilecouch: ourFields = {}, ...foreignFields } = security
   const { writers: stored, closed, ...otherFields } = ourFields
-  const newWriters = writers ? lists(writers) : undefined
-  const allWriters = writers === undefined ? stored : newWriters
+  const allWriters = writers === undefined ? stored : writers && lists(writers)
   const closes = opens === false || readers !== undefined
   const isClosed = closes || (!opens && !isOpen(security))
   const isMarked = closes || (closed && isClosed)
@@ -40,8 +39,9 @@ export function withRights (security, { public: opens, readers, writers, admins 
   const hasOurFields = Object.keys(tilecouch).length > 0
   const newSecurity = { ...foreignFields, ...(hasOurFields && { tilecouch }), ...(admins && { admins: lists(admins) }) }
   if (!isClosed) return opens ? { ...newSecurity, members: { names: [], roles: [] } } : newSecurity
-  if (!closes && (!writers || isUntouched(security))) return newSecurity // still unpublished
-  return { ...newSecurity, members: membersOf(readers ?? (closes ? undefined : readersOf(security)), allWriters) }
+  if (closes) return { ...newSecurity, members: membersOf(readers, allWriters) }
+  if (!writers || isUntouched(security)) return newSecurity // still unpublished
+  return { ...newSecurity, members: membersOf(readersOf(security), allWriters) }
 }
 
 /**

@@ -42,36 +42,43 @@ export const kindsByType = {
  * @returns {{faults: string[], valid: Record<string, any>}} faults: in words; valid: the fields without a fault
  */
 export function examine (doc, kinds = kindsByType) {
+  const { type, layer } = isObject(doc) ? doc : /** @type {any} */ ({})
+  const hasKind = typeof type === 'string' && Object.hasOwn(kinds, type)
+  if (!hasKind) return { faults: [`its type is ${show(type)}`], valid: {} }
+  const { fields, needs, most, isGeneral } = kinds[type]
+  const hasLayer = isLayer(layer) || (isGeneral && layer === undefined)
+  if (!hasLayer) return { faults: [`its layer is ${show(layer)}`], valid: {} }
+  const { faults, valid, size } = examineFields(doc, fields, most)
+  const missing = needs.filter(field => !Object.hasOwn(valid, field) && doc[field] === undefined)
+  if (missing.length) faults.push(`it has no ${missing.join(' and no ')}`)
+  else if (needs.every(field => Object.hasOwn(valid, field))) faults.push(...faultsTogether(doc, valid, kinds[type]))
+  if (size > most && !faults.length) faults.push(`it holds more than ${most} characters`)
+  return { faults, valid }
+}
+
+/** Checks the fields one by one. @param {Record<string, string>} fields each with its rule */
+function examineFields (doc, fields, most) {
   const faults = /** @type {string[]} */ ([])
   const valid = /** @type {Record<string, any>} */ ({})
-  const { type, layer } = isObject(doc) ? doc : /** @type {any} */ ({})
-  if (typeof type !== 'string' || !Object.hasOwn(kinds, type)) faults.push(`its type is ${show(type)}`)
-  else if (!isLayer(layer) && !(kinds[type].isGeneral && layer === undefined)) {
-    faults.push(`its layer is ${show(layer)}`)
-  } else {
-    const { fields, needs, most, id, fault } = kinds[type]
-    let size = 0
-    for (const [field, value] of Object.entries(doc)) {
-      if (field.startsWith('_') || field === 'type' || field === 'layer' || value === undefined) continue
-      const length = isShallow(value, DEPTH) ? field.length + JSON.stringify(value).length : Infinity
-      size += length
-      const isValid = () => Object.hasOwn(fields, field) ? isValue(value, fields[field]) : length <= UNKNOWN
-      if (length < Infinity && isValid()) valid[field] = value
-      // an invalid upstream may be a password
-      else faults.push(`bad ${field.slice(0, 60)}${field === 'upstream' || length > most ? '' : ` ${show(value)}`}`)
-    }
-    const missing = needs.filter(field => !Object.hasOwn(valid, field) && doc[field] === undefined)
-    if (missing.length) faults.push(`it has no ${missing.join(' and no ')}`)
-    else if (needs.every(field => Object.hasOwn(valid, field))) {
-      const checkedDoc = { ...valid, layer, _id: doc._id, _attachments: doc._attachments }
-      const composedId = id(checkedDoc)
-      if (composedId !== doc._id) faults.push(`its fields are those of ${composedId}`)
-      const why = fault?.(checkedDoc)
-      if (why) faults.push(why)
-    }
-    if (size > most && !faults.length) faults.push(`it holds more than ${most} characters`)
+  let size = 0
+  for (const [field, value] of Object.entries(doc)) {
+    if (field.startsWith('_') || field === 'type' || field === 'layer' || value === undefined) continue
+    const length = isShallow(value, DEPTH) ? field.length + JSON.stringify(value).length : Infinity
+    size += length
+    const isValid = () => Object.hasOwn(fields, field) ? isValue(value, fields[field]) : length <= UNKNOWN
+    if (length < Infinity && isValid()) valid[field] = value
+    // an invalid upstream may be a password
+    else faults.push(`bad ${field.slice(0, 60)}${field === 'upstream' || length > most ? '' : ` ${show(value)}`}`)
   }
-  return { faults, valid }
+  return { faults, valid, size }
+}
+
+/** The faults of fields that are valid one by one. @param {Kind} kind */
+function faultsTogether (doc, valid, kind) {
+  const checkedDoc = { ...valid, layer: doc.layer, _id: doc._id, _attachments: doc._attachments }
+  const composedId = kind.id(checkedDoc)
+  const idFault = composedId === doc._id ? undefined : `its fields are those of ${composedId}`
+  return [idFault, kind.fault?.(checkedDoc)].filter(why => why !== undefined)
 }
 
 /**

@@ -198,14 +198,14 @@ function styleLayersOf (doc, source, theme) {
  */
 export function defaultStyle (doc, options) {
   var theme = options && options.theme === 'dark' ? /** @type {const} */ ('dark') : /** @type {const} */ ('light')
-  var isTerrain = doc.encoding === 'terrarium' || doc.encoding === 'mapbox'
   var isVector = doc.format === 'pbf'
+  var isTerrain = !isVector && (doc.encoding === 'terrarium' || doc.encoding === 'mapbox')
   var rasterType = isTerrain ? 'raster-dem' : 'raster'
   var source = /** @type {Record<string, any>} */ ({ type: isVector ? 'vector' : rasterType })
   var sourceFields = (options && options.source) || { url: 'couch://' + doc.layer }
   for (var field in sourceFields) source[field] = sourceFields[field]
   if (!isVector && source.tileSize === undefined) source.tileSize = doc.tileSize || 256
-  if (isTerrain && !isVector) source.encoding = doc.encoding
+  if (isTerrain) source.encoding = doc.encoding
   var name = doc.layer
   var style = /** @type {Style} */ ({ version: 8, name: doc.name || name, sources: {}, layers: [] })
   if (doc.center) {
@@ -213,28 +213,25 @@ export function defaultStyle (doc, options) {
     style.zoom = doc.center[2]
   }
   style.sources[name] = source
-  style.layers = [{
-    id: 'background', type: 'background', paint: { 'background-color': hsl(THEMES[theme].background) }
-  }]
-  if (!isVector && isTerrain) {
-    style.layers.push({
-      id: 'hillshade',
-      type: 'hillshade',
-      source: name,
-      paint: {
-        'hillshade-shadow-color': hsl(THEMES[theme].shadow),
-        'hillshade-highlight-color': hsl(THEMES[theme].highlight),
-        'hillshade-exaggeration': 0.6
-      }
-    })
-  } else if (!isVector) {
-    style.layers.push({ id: 'raster', type: 'raster', source: name })
-  } else {
-    var styleLayers = styleLayersOf(doc, name, theme)
-    if (!styleLayers.length) return undefined
-    style.layers = style.layers.concat(styleLayers)
-  }
+  var tileLayers = isVector ? styleLayersOf(doc, name, theme) : [rasterLayerOf(name, isTerrain, theme)]
+  if (!tileLayers.length) return undefined
+  var paint = { 'background-color': hsl(THEMES[theme].background) }
+  style.layers = [{ id: 'background', type: 'background', paint: paint }].concat(tileLayers)
   return style
+}
+
+function rasterLayerOf (source, isTerrain, theme) {
+  if (!isTerrain) return { id: 'raster', type: 'raster', source: source }
+  return {
+    id: 'hillshade',
+    type: 'hillshade',
+    source: source,
+    paint: {
+      'hillshade-shadow-color': hsl(THEMES[theme].shadow),
+      'hillshade-highlight-color': hsl(THEMES[theme].highlight),
+      'hillshade-exaggeration': 0.6
+    }
+  }
 }
 
 var STORE_ADDRESS = /^couch:\/\/([a-z0-9][a-z0-9_-]{0,62})(@[^/?#]*)?(\/[^?#]*)?$/

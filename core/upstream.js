@@ -154,6 +154,23 @@ function refuse (field, why, value) {
   throw new TilecouchError('BAD_UPSTREAM', { field, why, ...(value !== undefined && { value }) })
 }
 
+/** The fields that are set, each of which is valid by itself. @returns {Record<string, any>} */
+function checkFields (value) {
+  if (!isObject(value)) refuse('upstream', 'must be an object with type and url', value)
+  const stated = Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined && inner !== null))
+  for (const field of Object.keys(stated)) {
+    // the value may be a password: it is not shown
+    if (!Object.hasOwn(rules, field)) refuse(field, `is not a field: there are ${Object.keys(rules).join(', ')}`)
+  }
+  const type = stated.type ?? upstreamDefaults.type
+  for (const [field, inner] of Object.entries(stated)) {
+    if (!rules[field].test(inner)) refuse(field, rules[field].why, field === 'url' ? undefined : inner)
+    if (SPECIAL.has(field) && !Object.hasOwn(typeDefaults[type], field)) refuse(field, `is not for ${type}`)
+  }
+  if (stated.url === undefined) refuse('url', rules.url.why)
+  return stated
+}
+
 /**
  * The settings of an upstream, with the defaults; throws an error with the field that is wrong.
  * @param {any} value the `upstream` of a layer document
@@ -161,29 +178,15 @@ function refuse (field, why, value) {
  * @returns {UpstreamSettings}
  */
 export function checkUpstream (value, grid = gridOf()) {
-  if (!isObject(value)) refuse('upstream', 'must be an object with type and url', value)
-  const stated = Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined && inner !== null))
-  for (const field of Object.keys(stated)) {
-    // the value may be a password: it is not shown
-    if (!Object.hasOwn(rules, field)) refuse(field, `is not a field: there are ${Object.keys(rules).join(', ')}`)
-  }
+  const stated = checkFields(value)
   const type = /** @type {UpstreamSettings['type']} */ (stated.type ?? upstreamDefaults.type)
-  for (const [field, inner] of Object.entries(stated)) {
-    if (!rules[field].test(inner)) refuse(field, rules[field].why, field === 'url' ? undefined : inner)
-    if (SPECIAL.has(field) && !Object.hasOwn(typeDefaults[type], field)) refuse(field, `is not for ${type}`)
-  }
-  if (stated.url === undefined) refuse('url', rules.url.why)
   const names = srsOf(grid, stated.version)
   if (stated.srs !== undefined && !names.includes(stated.srs)) refuse('srs', srsWhy(grid, names), stated.srs)
   checkTexts('headers', stated.headers, RESERVED_HEADERS)
   checkTexts('params', stated.params, RESERVED_PARAMS)
   if (stated.minzoom > stated.maxzoom) refuse('minzoom', 'is beyond maxzoom', stated.minzoom)
-  if (type !== 'wms') checkTemplate(type, stated.url, stated)
-  else {
-    checkAddress(stated.url, RESERVED_PARAMS)
-    if (stated.subdomains) refuse('subdomains', 'is not for wms')
-    if (stated.layers === undefined) refuse('layers', rules.layers.why)
-  }
+  if (type === 'wms') checkService(stated)
+  else checkTemplate(type, stated.url, stated)
   return /** @type {any} */ ({
     ...upstreamDefaults,
     ...typeDefaults[type],
@@ -288,12 +291,14 @@ function checkTemplate (type, url, { subdomains, layers }) {
   checkParsed(fillTemplate(url, () => '1'))
 }
 
-/** @param {string} url of a service @param {RegExp} reserved parameters that requests set themselves */
-function checkAddress (url, reserved) {
+/** @param {Record<string, any>} settings */
+function checkService ({ url, subdomains, layers }) {
   if (/[{}]/.test(url)) refuse('url', 'of a wms is the address of the service, without anything in braces')
   for (const name of checkParsed(url).searchParams.keys()) {
-    if (reserved.test(name)) refuse('url', `has the parameter ${name}, which every request sets: leave it out`)
+    if (RESERVED_PARAMS.test(name)) refuse('url', `has the parameter ${name}, which every request sets: leave it out`)
   }
+  if (subdomains) refuse('subdomains', 'is not for wms')
+  if (layers === undefined) refuse('layers', rules.layers.why)
 }
 
 /** Checks an address. Messages do not repeat it: the wrong part may be a password. @param {string} url */

@@ -97,9 +97,9 @@ export class Requester {
         return await this.#sendOnce({ ...request, signal, most })
       } catch (caught) {
         if (signal?.aborted || caught.name === 'AbortError') throw new TilecouchError('ABORTED')
-        const { error, mayPass, isBroken } = this.#failureFrom(caught, request.server)
+        const { error, mayPass } = this.#failureFrom(caught, request)
         const allowed = error.details.silent ? Math.min(options.silentRetries, retries) : retries
-        if (!mayPass || attempt >= allowed || (isBroken && request.isDivisible)) throw error
+        if (!mayPass || attempt >= allowed) throw error
         for (const listener of this.retryListeners) listener(error)
         const delay = Math.min(options.firstDelay * 2 ** attempt, options.longestDelay)
         await pause(delay * (0.5 + Math.random() / 2), signal)
@@ -108,77 +108,81 @@ export class Requester {
   }
 
   /** @param {CouchRequest} request */
-  async #sendOnce ({ method = 'GET', path = '', qs, body, raw, parse, most, server, timeout, signal, ...sendOptions }) {
-    const base = server ? this.serverUrl : this.url
-    const url = new URL(path ? `${base}/${path}` : base)
-    if (qs) url.search = searchOf(qs)
-    const idleTimeout = timeout ?? this.options.silence
-    const silence = idleTimeout && idleTimeout + (body?.length ?? 0) / SLOWEST_UPLOAD
+  async #sendOnce (request) {
+    const { signal, onPiece } = request
+    const message = this.#messageOf(request)
+    const silence = this.#silenceOf(request)
     const timer = silence ? timeoutSignal(silence, signal) : undefined
-    const { type = 'application/json', anonymous, onPiece, onBytes, isFrequent } = sendOptions
-    const { accept = raw && !parse ? '*/*' : 'application/json' } = sendOptions
-    const isReady = body === undefined || typeof body === 'string' || body instanceof Uint8Array
     let received = 0
     try {
-      const { status, reason, skew, bytes, json } = await this.#exchange({
-        method,
-        url,
-        headers: { accept, 'content-type': type, ...(!anonymous && this.#headers()) },
-        body: isReady ? body : JSON.stringify(body),
-        most,
-        isJson: !raw && !onPiece,
-        isFrequent,
+      const answer = await this.#exchange({
+        ...message,
         signal: timer?.signal ?? signal,
-        onPiece (piece, pieceStatus) {
+        onPiece (piece, status) {
           received += piece.length
           timer?.renew()
-          const isTaken = onPiece !== undefined && isSuccess(pieceStatus)
+          const isTaken = onPiece !== undefined && isSuccess(status)
           if (isTaken) onPiece(piece)
           return isTaken
         }
       })
-      if (skew) this.skew = skew
-      if (!isSuccess(status)) throw new Refusal(status, reason, bytes)
-      onBytes?.(received)
-      if (onPiece) return undefined
-      if (!raw) return this.#checkedJson(json ?? jsonIn(bytes))
-      return parse ? parse(bytes) : bytes
+      if (answer.skew) this.skew = answer.skew
+      if (!isSuccess(answer.status)) throw new Refusal(answer.status, answer.reason, answer.bytes)
+      request.onBytes?.(received)
+      return this.#resultOf(answer, request)
     } catch (error) {
-      const isSilent = timer?.isOver && !signal?.aborted
-      const why = `no answer within ${/** @type {number} */ (silence) / 1000} s`
-      const failure = isSilent
-        ? new TilecouchError('UNREACHABLE', { url: this.url, why, ...(timeout && { silent: true }) })
-        : error
-      // the answer of a refusal is complete: 429 and 503 are repeated, even if the request is divisible
-      const isBroken = received > 0 && !(failure instanceof Refusal)
-      throw isBroken ? Object.assign(failure, { isBroken }) : failure
+      const failure = timer?.isOver && !signal?.aborted ? this.#silentError(request) : error
+      throw received ? Object.assign(failure, { isBroken: true }) : failure
     } finally {
       timer?.end()
     }
   }
 
-  #checkedJson (answer) {
-    if (typeof answer === 'object' && answer !== null) return answer
+  /** The request without the parts that depend on its timer. @param {CouchRequest} request */
+  #messageOf (request) {
+    const { method = 'GET', path, qs, body, raw, parse, most, anonymous, onPiece, isFrequent } = request
+    const { type = 'application/json', accept = raw && !parse ? '*/*' : 'application/json' } = request
+    const base = request.server ? this.serverUrl : this.url
+    const url = new URL(path ? `${base}/${path}` : base)
+    if (qs) url.search = searchOf(qs)
+    const headers = { accept, 'content-type': type, ...(!anonymous && this.#headers()) }
+    const isReady = body === undefined || typeof body === 'string' || body instanceof Uint8Array
+    const content = isReady ? body : JSON.stringify(body)
+    return { method, url, headers, body: content, most, isJson: !raw && !onPiece, isFrequent }
+  }
+
+  /** Milliseconds without a byte of the answer after which a request fails. @param {CouchRequest} request */
+  #silenceOf ({ timeout, body }) {
+    const idleTimeout = timeout ?? this.options.silence
+    return idleTimeout && idleTimeout + (body?.length ?? 0) / SLOWEST_UPLOAD
+  }
+
+  /** @param {CouchRequest} request */
+  #silentError (request) {
+    const why = `no answer within ${/** @type {number} */ (this.#silenceOf(request)) / 1000} s`
+    return new TilecouchError('UNREACHABLE', { url: this.url, why, ...(request.timeout && { silent: true }) })
+  }
+
+  /** @param {HttpAnswer} answer @param {CouchRequest} request */
+  #resultOf ({ bytes, json }, { raw, parse, onPiece }) {
+    if (onPiece) return undefined
+    if (raw) return parse ? parse(bytes) : bytes
+    const value = json ?? jsonIn(bytes)
+    if (typeof value === 'object' && value !== null) return value
     throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'not JSON, or cut off' })
   }
 
-  /** The error of the catalogue for a failure, and whether the request may succeed later. */
-  #failureFrom (caught, server = false) {
-    const { isBroken = false } = caught
+  /** The error of the catalogue for a failure, and whether the request is to be repeated. */
+  #failureFrom (caught, { server = false, isDivisible = false }) {
     const target = { url: server ? this.serverUrl : this.url, db: this.db }
-    const isRefused = caught instanceof Refusal
-    const failure = isRefused ? failureOf(caught, { ...target, isServer: server }) : brokenRequest(caught, target)
-    if (isBroken) failure.error.details = { ...failure.error.details, isBroken }
-    return { ...failure, isBroken }
+    // the answer of a refusal is complete: 429 and 503 are repeated, even if the request is divisible
+    if (caught instanceof Refusal) return failureOf(caught, { ...target, isServer: server })
+    const isOurs = caught instanceof TilecouchError
+    const error = isOurs ? caught : new TilecouchError('UNREACHABLE', { ...target, why: whyOf(caught) })
+    if (caught.isBroken) error.details = { ...error.details, isBroken: true }
+    const mayPass = error.code === 'BAD_ANSWER' || error.code === 'UNREACHABLE'
+    return { error, mayPass: mayPass && !(caught.isBroken && isDivisible) }
   }
-}
-
-/** The failure of a request that got no complete answer. @param {{url: string, db: string}} target */
-function brokenRequest (caught, target) {
-  if (!(caught instanceof TilecouchError)) {
-    return { error: new TilecouchError('UNREACHABLE', { ...target, why: whyOf(caught) }), mayPass: true }
-  }
-  return { error: caught, mayPass: caught.code === 'BAD_ANSWER' || caught.code === 'UNREACHABLE' }
 }
 
 const isSuccess = status => status >= 200 && status < 300

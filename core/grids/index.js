@@ -109,16 +109,19 @@ const NORTHING_FIRST = new Set([
   2180, 2193, 3034, 3035, 4258, 4326, 31284, 31285, 31286, 31287, 31466, 31467, 31468, 31469
 ].map(code => `EPSG:${code}`))
 
+/** The code of a system, such as EPSG:2056, from its address or else from its PROJJSON. */
+function codeOf (uri, wkt) {
+  const [, body, number] = AUTHORITY.exec(uri) ?? []
+  if (body) return `${body}:${number}`
+  if (/^(EPSG|OGC):\w+$/.test(uri)) return uri
+  return isObject(wkt) && isObject(wkt.id) ? `${wkt.id.authority}:${wkt.id.code}` : undefined
+}
+
 /** The coordinate system of a set. */
 function systemOf ({ crs, orderedAxes, proj4 }) {
-  const uri = typeof crs === 'string' ? crs : crs.uri
-  const wkt = isObject(crs) ? crs.wkt : undefined
-  const authority = isObject(wkt) && isObject(wkt.id) ? `${wkt.id.authority}:${wkt.id.code}` : undefined
-  const [, body, number] = AUTHORITY.exec(uri ?? '') ?? []
-  const namedCode = /^(EPSG|OGC):\w+$/.test(uri ?? '') ? uri : authority
-  const code = body ? `${body}:${number}` : namedCode
-  const isCode = isText(100)(code) && /^\w+:\w+$/.test(code)
-  if (!isCode || typeof (uri ?? '') !== 'string') {
+  const { uri, wkt } = typeof crs === 'string' ? { uri: crs, wkt: undefined } : crs
+  const code = typeof (uri ?? '') === 'string' ? codeOf(uri ?? '', wkt) : undefined
+  if (!isText(100)(code) || !/^\w+:\w+$/.test(code)) {
     throw bad(`its crs ${JSON.stringify(uri ?? crs)?.slice(0, 60)} names no system: write ` +
       'http://www.opengis.net/def/crs/EPSG/0/2056, or PROJJSON with an id')
   }

@@ -212,11 +212,7 @@ export class RevisionCopier {
       try {
         answer = await this.#fetch(pending, { signal, most: pending.length > 1 ? mostBytes : mostDocument })
       } catch (error) {
-        if (this.#slowDown(error, batch)) return undefined
-        if (error.code !== 'ANSWER_TOO_LARGE') throw error
-        if (batch.length > 1) return undefined
-        this.#refuse({ id: batch[0].id, rev: batch[0].rev, error: 'too_large', reason: error.message })
-        return { docs: [], bytes: 0, absent: 0 }
+        return this.#afterFailedRead(batch, error)
       }
       bytes += answer.bytes
       this.tally.bytes += answer.bytes
@@ -224,14 +220,12 @@ export class RevisionCopier {
       pending = missingIn(pending, answer.docs)
       // A shard may be down for a moment: ask again. Ask a second time for revisions that are not found.
       const failed = answer.failed ?? []
-      const isAnyUnnamed = pending.some(({ id }) => !isNamed(failed, id))
-      const fault = failed.find(({ error }) => error !== 'not_found') ?? (isAnyUnnamed ? UNSAID : undefined)
+      const fault = faultOf(pending, failed)
       if (!pending.length || (!fault && attempt > 1)) break
       if (attempt >= tries) {
-        if (!this.failures || !docs.size) {
-          const reason = fault?.reason ?? fault?.error ?? 'missing'
-          throw noAnswer(this.source.name, pending.map(({ id }) => id), { reason })
-        }
+        const { reason, error = 'missing' } = fault ?? {}
+        const ids = pending.map(({ id }) => id)
+        if (!this.failures || !docs.size) throw noAnswer(this.source.name, ids, { reason: reason ?? error })
         pending = pending.filter(row => !this.failures?.failOne(row, failed))
         break
       }
@@ -239,6 +233,15 @@ export class RevisionCopier {
     }
     // in the order of ids, which is that of the target's B-tree
     return { docs: [...docs.values()].sort((a, b) => a._id < b._id ? -1 : 1), bytes, absent: pending.length }
+  }
+
+  /** The result of #readDocs after a failed request. A single document that is too large is left out. */
+  #afterFailedRead (batch, error) {
+    if (this.#slowDown(error, batch)) return undefined
+    if (error.code !== 'ANSWER_TOO_LARGE') throw error
+    if (batch.length > 1) return undefined
+    this.#refuse({ id: batch[0].id, rev: batch[0].rev, error: 'too_large', reason: error.message })
+    return { docs: [], bytes: 0, absent: 0 }
   }
 
   /** Reads revisions. Drops other documents: a source could add a design document, which contains code. */
@@ -283,15 +286,7 @@ export class RevisionCopier {
       try {
         failed = await this.target.write(docs, signal)
       } catch (error) {
-        const { status, reason = error.message } = error.details ?? {}
-        if (!SPOILT.has(status) && !this.#slowDown(error, docs)) throw error
-        if (docs.length > 1) {
-          const halves = await this.#halve(docs, half => this.#writeDocs(half, signal, isWhole))
-          return [...refused, ...halves.flat()]
-        }
-        const [{ _id: id, _rev: rev }] = docs
-        if (status === 412 && !isWhole) return this.#writeWhole(id, rev, signal)
-        return [...refused, { id, rev, error: `${status}`, reason }]
+        return this.#afterFailedWrite(error, docs, refused, signal, isWhole)
       }
       const toRetry = new Map()
       for (const row of failed) FINAL.has(row.error) ? refused.push(row) : toRetry.set(`${row.id} ${row.rev}`, row)
@@ -306,6 +301,19 @@ export class RevisionCopier {
       await pause(retryDelay * 2 ** (attempt - 1), signal)
     }
     return refused
+  }
+
+  /** The result of #writeDocs after a failed request: writes halves, or finds the document that is refused. */
+  async #afterFailedWrite (error, docs, refused, signal, isWhole) {
+    const { status, reason = error.message } = error.details ?? {}
+    if (!SPOILT.has(status) && !this.#slowDown(error, docs)) throw error
+    if (docs.length > 1) {
+      const halves = await this.#halve(docs, half => this.#writeDocs(half, signal, isWhole))
+      return [...refused, ...halves.flat()]
+    }
+    const [{ _id: id, _rev: rev }] = docs
+    if (status === 412 && !isWhole) return this.#writeWhole(id, rev, signal)
+    return [...refused, { id, rev, error: `${status}`, reason }]
   }
 
   /** Sends all bytes of a document, because the target does not have an attachment that was omitted. */
@@ -323,6 +331,12 @@ export class RevisionCopier {
 
 /** Whether an answer lists a document as failed. @param {Refused[]} failed @param {string} id */
 const isNamed = (failed, id) => failed.some(row => row.id === id)
+
+/** Why documents must be asked for again, except "not found". @param {Asked[]} pending @param {Refused[]} failed */
+function faultOf (pending, failed) {
+  const isAnyUnnamed = pending.some(({ id }) => !isNamed(failed, id))
+  return failed.find(({ error }) => error !== 'not_found') ?? (isAnyUnnamed ? UNSAID : undefined)
+}
 
 /**
  * Decides whether a failure is caused by a single document or by a server that is down. A document that a server cannot

@@ -49,63 +49,69 @@ export async function comparePlace (statements, place, editions, times) {
   const shown = [state, state]
   const written = new Map()
   let lastContent
-  for (let index = 0; index < editions.length;) {
-    const { time } = editions[index].manifest
-    // runs of one time: the greatest, which counts, comes last
-    const runs = []
-    for (; editions[index]?.manifest.time === time; index++) {
-      if (editions[index].blocks[place] || editions[index].manifest.complete) runs.push(editions[index])
-    }
-    if (!runs.length) continue
+  // runs of one time: the greatest, which counts, comes last
+  const editionsHere = editions.filter(({ blocks, manifest }) => blocks[place] || manifest.complete)
+  const runsByTime = new Map(editionsHere.map(({ manifest }) => [manifest.time, /** @type {Edition[]} */ ([])]))
+  for (const edition of editionsHere) runsByTime.get(edition.manifest.time)?.push(edition)
+  for (const [time, runs] of runsByTime) {
     const [{ blocks, reach, removals }] = runs
     const content = runs.length === 1 && !removals.length ? `${blocks[place] ?? ''} ${reach}` : undefined
     if (content === undefined || content !== lastContent) {
       const nextState = state.slice()
       for (const run of runs) if (!await apply(statements, place, run, nextState, { z, left, top })) return undefined
-      let versions = 0
-      for (let tile = 0; tile < TILES; tile++) if (differs(state, nextState, tile)) versions++
-      if (versions) written.set(time, versions)
+      const { differing } = compareStates(state, nextState)
+      if (differing.length) written.set(time, differing.length)
       state = nextState
     }
     lastContent = content
     for (const timeIndex of times.keys()) if (time <= times[timeIndex]) shown[timeIndex] = state
   }
+  return { z, x: left, y: top, written, ...compareStates(shown[0], shown[1]) }
+}
+
+function compareStates (before, after) {
   const differing = []
   const changes = { added: 0, changed: 0, removed: 0 }
   let same = 0
   for (let tile = 0; tile < TILES; tile++) {
-    if (differs(shown[0], shown[1], tile)) {
+    if (before[2 * tile] !== after[2 * tile] || before[2 * tile + 1] !== after[2 * tile + 1]) {
       differing.push(tile)
-      const change = exists(shown[1], tile) ? 'changed' : 'removed'
-      changes[exists(shown[0], tile) ? change : 'added']++
-    } else if (exists(shown[0], tile)) same++
+      const change = exists(after, tile) ? 'changed' : 'removed'
+      changes[exists(before, tile) ? change : 'added']++
+    } else if (exists(before, tile)) same++
   }
-  return { z, x: left, y: top, written, same, differing, changes }
+  return { same, differing, changes }
 }
 
-const differs = (a, b, tile) => a[2 * tile] !== b[2 * tile] || a[2 * tile + 1] !== b[2 * tile + 1]
 const exists = (state, tile) => state[2 * tile] !== ALL || state[2 * tile + 1] !== ALL
 
+/** Changes a state to that after an edition. Returns false if a block is not replicated yet. */
 async function apply (statements, place, { manifest, blocks, removals }, state, { z, left, top }) {
-  const ownDigests = new Uint32Array(2 * TILES)
-  for (const name of blocks[place] ?? []) {
-    const block = await statements.block(place, name)
-    if (!block) return false
-    const digests = new Uint32Array(block.digests.buffer)
-    for (let offset = 0; offset < ownDigests.length; offset += 2) {
-      if (!digests[offset] && !digests[offset + 1]) continue
-      ownDigests[offset] = digests[offset]
-      ownDigests[offset + 1] = digests[offset + 1]
-    }
-  }
+  const digests = await readDigests(statements, place, blocks[place])
+  if (!digests) return false
   for (let tile = 0; tile < TILES; tile++) {
-    const isNamed = ownDigests[2 * tile] || ownDigests[2 * tile + 1]
+    const isNamed = digests[2 * tile] || digests[2 * tile + 1]
     if (!isNamed && !(manifest.complete && exists(state, tile))) continue
     const [x, y] = [left + tile % BLOCK_SIDE, top + Math.floor(tile / BLOCK_SIDE)]
     if (!isNamed && !manifest.selects(z, x, y)) continue
     if (removals.some(removal => removal.touches(tileId(statements.layer, z, x, y), z, x, y))) continue
-    state[2 * tile] = isNamed ? ownDigests[2 * tile] : ALL
-    state[2 * tile + 1] = isNamed ? ownDigests[2 * tile + 1] : ALL
+    state[2 * tile] = isNamed ? digests[2 * tile] : ALL
+    state[2 * tile + 1] = isNamed ? digests[2 * tile + 1] : ALL
   }
   return true
+}
+
+async function readDigests (statements, place, names = []) {
+  const digests = new Uint32Array(2 * TILES)
+  for (const name of names) {
+    const block = await statements.block(place, name)
+    if (!block) return undefined
+    const blockDigests = new Uint32Array(block.digests.buffer)
+    for (let offset = 0; offset < digests.length; offset += 2) {
+      if (!blockDigests[offset] && !blockDigests[offset + 1]) continue
+      digests[offset] = blockDigests[offset]
+      digests[offset + 1] = blockDigests[offset + 1]
+    }
+  }
+  return digests
 }

@@ -71,7 +71,7 @@ export async function settleTiles (access, ids, options) {
       const plan = planTile(id, headVersions, pastVersions, factsOf(id), incomingOf(id))
       settled.unknown = plan.unknown
       if (!plan.writes.length) continue
-      if (round === ROUNDS) settled.error = new TilecouchError('CONTENDED', { id, attempts: ROUNDS })
+      if (round === ROUNDS) settled.error = contended(id, ROUNDS)
       else if (dryRun) settled.done = rehearse(id, headVersions, pastVersions, factsOf(id))
       else {
         writtenIds.add(id)
@@ -87,6 +87,8 @@ export async function settleTiles (access, ids, options) {
   }
   return result
 }
+
+const contended = (id, attempts) => new TilecouchError('CONTENDED', { id, attempts })
 
 /** Whether a document is a valid tile: other programs write here, too. */
 function isTile (doc) {
@@ -121,30 +123,9 @@ function rehearse (id, heads, pasts, facts) {
 /** Overwrites heads, writes past versions, deletes. @returns {Promise<Map<string, TilecouchError>>} of failed tiles */
 async function executeWrites (access, writes, result, signal) {
   const failed = new Map()
-  const stored = writes.flatMap(({ from }) => from?.rev ? [{ id: from.id, rev: from.rev }] : [])
-  const revisions = [...new Map(stored.map(revision => [`${revision.id} ${revision.rev}`, revision])).values()]
-  const fetched = revisions.length ? await access.fetch(revisions, signal) : []
-  const docs = new Map(fetched.map(doc => [`${doc._id} ${doc._rev}`, doc]))
-  /** @type {Map<string, {doc: any, step: Write}>} */
-  const sent = new Map()
-  /** @type {{doc: any, over: string}[]} */
-  const replacements = []
-  for (const step of writes) {
-    const { id, rev, end, version, from } = step
-    if (end) {
-      // one leaf of a document per round
-      if (!sent.has(id)) sent.set(id, { doc: { _id: id, _rev: rev, _deleted: true }, step })
-      continue
-    }
-    const source = from?.rev ? docs.get(`${from.id} ${from.rev}`) : from?.documentOf?.()
-    if (from && !source) continue // another writer changed it: read again
-    const doc = documentOf(id, version, source)
-    if (id.includes('@') && rev) replacements.push({ doc, over: rev })
-    else sent.set(id, { doc: { ...doc, ...(rev && { _rev: rev }) }, step })
-  }
-  const contended = id => failed.set(headId(id), new TilecouchError('CONTENDED', { id, attempts: 1 }))
+  const { sent, replacements } = composeDocs(writes, await fetchSources(access, writes, signal))
   if (replacements.length && access.replace) await access.replace(replacements, signal)
-  else for (const { doc } of replacements) contended(doc._id)
+  else for (const { doc } of replacements) failed.set(headId(doc._id), contended(doc._id, 1))
   if (!sent.size) return failed
   const sorted = [...sent.values()].map(({ doc }) => doc).sort((a, b) => compareIds(a._id, b._id))
   const answers = new Map((await access.send(sorted, signal)).map(answer => [answer.id, answer]))
@@ -157,18 +138,46 @@ async function executeWrites (access, writes, result, signal) {
   return failed
 }
 
-/** A planned version as a document. `source` is a document with the same bytes. */
-function documentOf (id, version, source) {
+/** Reads the stored documents whose bytes are written. @returns {Promise<Map<string, any>>} by id and revision */
+async function fetchSources (access, writes, signal) {
+  const revisions = new Map()
+  for (const { from } of writes) if (from?.rev) revisions.set(`${from.id} ${from.rev}`, { id: from.id, rev: from.rev })
+  const docs = revisions.size ? await access.fetch([...revisions.values()], signal) : []
+  return new Map(docs.map(doc => [`${doc._id} ${doc._rev}`, doc]))
+}
+
+/** Makes the documents to send, by id, and the past versions that replace others. @param {Write[]} writes */
+function composeDocs (writes, sources) {
+  const sent = /** @type {Map<string, {doc: any, step: Write}>} */ (new Map())
+  const replacements = /** @type {{doc: any, over: string}[]} */ ([])
+  for (const step of writes) {
+    const { id, rev, end, version, from } = step
+    if (end) {
+      // one leaf of a document per round
+      if (!sent.has(id)) sent.set(id, { doc: { _id: id, _rev: rev, _deleted: true }, step })
+      continue
+    }
+    const source = from?.rev ? sources.get(`${from.id} ${from.rev}`) : from?.documentOf?.()
+    if (from && !source) continue // another writer changed it: read again
+    const doc = documentOf(id, version, source)
+    if (id.includes('@') && rev) replacements.push({ doc, over: rev })
+    else sent.set(id, { doc: { ...doc, ...(rev && { _rev: rev }) }, step })
+  }
+  return { sent, replacements }
+}
+
+/** A planned version as a document. @param {any} [source] a document with the same bytes */
+function documentOf (id, version, source = {}) {
   const { time, content, run, seen, contested } = version
   const isHead = !id.includes('@')
   const { layer, z, x, y } = parseTileId(id)
   const {
     _id, _rev, _revisions, _conflicts, _attachments, seen: oldSeen, contested: oldContested, origin, gone, ...fields
-  } = source ?? {}
-  const isSourceOfTime = source?.time === time || Boolean(contested)
+  } = source
+  const isSourceOfTime = source.time === time || Boolean(contested)
   const hasFields = isSourceOfTime || (isHead && origin?.checked === time)
   // a later check of the upstream is in `origin.checked`
-  const confirmations = isSourceOfTime && origin?.checked ? seen.filter(([seenAt]) => seenAt !== origin.checked) : seen
+  const confirmations = isSourceOfTime ? seen.filter(([seenAt]) => seenAt !== origin?.checked) : seen
   return {
     ...(hasFields && fields),
     _id: id,
@@ -179,7 +188,7 @@ function documentOf (id, version, source) {
     y,
     current: isHead,
     time,
-    stored: hasFields && fields.stored ? fields.stored : beganAt(run),
+    stored: (hasFields && fields.stored) || beganAt(run),
     ...(run && { run }),
     ...(hasFields && origin && { origin }),
     ...(confirmations.length && { seen: confirmations }),
