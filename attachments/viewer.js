@@ -168,30 +168,45 @@ let following = 0 // number of the last address that was followed
 /** Shows the place of an address, or the layer that the operator names, or the first one that has tiles. */
 async function follow (hash = location.hash) {
   const attempt = ++following
-  const place = permalink.parse(hash)
-  const layerDoc = layers.find(({ layer }) => layer === place.layer)
-  const isUnknown = place.layer && !layerDoc
-  const unknownText = words.link[store.isAway ? 'unknownOnDevice' : 'unknown']
-  const problems = (isUnknown ? [unknownText(place.layer?.slice(0, 63))] : place.problems).join(' ')
-  const name = layerDoc?.layer ?? (stage.doc && !place.layer ? stage.doc.layer : await firstLayer())
+  const place = readAddress(hash)
+  const name = place.layer ?? await firstLayer()
   if (attempt !== following) return // another address was followed meanwhile
   if (place.view) view.go(place.view)
-  const { time = null, compare = null, range = null } = layerDoc ? place : {}
   stage.compare(null)
-  stage.stack.setBase(layerDoc && place.base !== undefined ? place.base : operatorBase())
-  stage.stack.set(layerDoc && place.layers ? place.layers : [])
-  stage.clock.setTime(compare ? compare.to : time)
+  stage.stack.setBase(place.base ?? operatorBase())
+  stage.stack.set(place.layers ?? [])
+  stage.clock.setTime(place.compare ? place.compare.to : place.time ?? null)
   if (stage.doc?.layer !== name) await choose(name)
   if (attempt !== following) return
   stage.comparison.mode = place.mode ?? 'swipe'
-  stage.range = compare ? range ?? { from: compare.from, to: compare.to ?? newest(name) } : range
-  const otherDoc = layerDoc && place.with && layers.find(({ layer }) => layer === place.with?.layer)
+  followComparison(place, name)
+  const problems = place.problems.join(' ')
+  if (problems) notices.show('link', { text: words.link.problems(problems), tone: 'warn', onClose: () => {} })
+  else notices.end('link')
+}
+
+/**
+ * The parts of an address that can be shown. Without a layer it is about the shown one; if there is no such layer,
+ * only the view and the mode are left.
+ * @returns {permalink.Place}
+ */
+function readAddress (hash) {
+  const place = permalink.parse(hash)
+  const { layer, view: mapView, mode, problems } = place
+  if (layers.some(doc => doc.layer === layer)) return place
+  if (!layer) return { layer: stage.doc?.layer, view: mapView, mode, problems }
+  const unknownText = words.link[store.isAway ? 'unknownOnDevice' : 'unknown']
+  return { view: mapView, mode, problems: [unknownText(layer.slice(0, 63))] }
+}
+
+/** Shows the range of an address, and its comparison of two times or of two layers. @param {permalink.Place} place */
+function followComparison ({ compare, range, with: left }, name) {
+  stage.range = range ?? (compare ? { from: compare.from, to: compare.to ?? newest(name) } : null)
+  const leftDoc = left && layers.find(({ layer }) => layer === left.layer)
   if (compare) {
     stage.compare({ time: compare.from })
     stage.clock.setTime(compare.to)
-  } else if (otherDoc && place.with) stage.compare({ doc: otherDoc, time: place.with.time })
-  if (problems) notices.show('link', { text: words.link.problems(problems), tone: 'warn', onClose: () => {} })
-  else notices.end('link')
+  } else if (leftDoc) stage.compare({ doc: leftDoc, time: left.time })
 }
 
 /** The layer to show if the address names none. It has tiles, so that the first map is not empty. */
@@ -212,10 +227,12 @@ function operatorBase () {
 
 const newest = name => stats?.has(name) ? fromSeconds(/** @type {any} */ (stats.get(name)).last) : now()
 
-/** Whether a layer has versions in a range; true while that is unknown. */
-function reaches (name, range) {
+/** Drops the range of the timeline if a layer has no versions in it. It stays while that is unknown. */
+function dropOtherRange (name) {
+  const { range } = stage
   const figures = stats?.get(name)
-  return !range || !figures || (range.from <= fromSeconds(figures.last) && range.to >= fromSeconds(figures.first))
+  if (!range || !figures) return
+  if (range.from > fromSeconds(figures.last) || range.to < fromSeconds(figures.first)) stage.range = null
 }
 
 let choosing = 0 // number of the last choice of a layer
@@ -228,8 +245,9 @@ async function choose (name) {
     await stage.prepare(layer).catch(() => {}) // the page then shows that it cannot be drawn
     if (attempt !== choosing) return
   }
-  document.title = `${layer.name ?? name} · ${nameOf(store.settings)}`
-  byId('shown').textContent = layer.name ?? name
+  const title = layer.name ?? name
+  document.title = `${title} · ${nameOf(store.settings)}`
+  byId('shown').textContent = title
   tileCard.close()
   if (isOther) for (const topic of ['store', 'tiles', 'sight', 'link', 'compare']) notices.end(topic)
   const fresh = isOther && { ...editions.open(name), changes: null, tilesInView: 0 }
@@ -238,7 +256,7 @@ async function choose (name) {
   if (isFirst) await breathe()
   if (attempt !== choosing) return
   if (isOther) {
-    if (!reaches(name, stage.range)) stage.range = null
+    dropOtherRange(name)
     stage.show(store.db, layer)
     countTiles()
   }
