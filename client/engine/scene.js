@@ -232,32 +232,44 @@ export class Scene {
   /** Shows staged images unless other tiles must come first, and reports when all tiles are shown. */
   #showStaged () {
     if (this.#updating) return
-    let isAwaited = false // another tile has to come first
-    let isOlder = false // a tile would change that shows an older image
+    const { isAwaited, isOlder } = this.#pending()
+    const mustWait = isAwaited && isOlder && !this.#isWaitOver
+    this.isStepping &&= mustWait
+    if (mustWait) this.#timer ??= setTimeout(() => this.#stopWaiting(), this.#options.together)
+    else this.#timer = void clearTimeout(this.#timer)
+    const step = this.#step
+    if (this.#showReady(mustWait)) this.#listeners.onPaint()
+    if (this.#step !== step) return
+    if (!isAwaited) this.#isWaitOver = false
+    if (this.#isComplete || !this.isShown) return
+    this.#isComplete = true
+    this.#listeners.onShown()
+  }
+
+  /** Whether a tile has to come before others, and whether a tile would change that shows an older image. */
+  #pending () {
+    let isAwaited = false
+    let isOlder = false
     for (const item of this.#items) {
       const state = this.#stateOf(item)
       if (SETTLED.has(state) || state === 'late' || !this.#isCurrent(item)) continue
       isAwaited ||= state !== 'staged'
       isOlder ||= hasOlder(item)
     }
-    const mustWait = isAwaited && isOlder && !this.#isWaitOver
-    this.isStepping &&= mustWait
-    if (mustWait) this.#timer ??= setTimeout(() => this.#stopWaiting(), this.#options.together)
-    else this.#timer = void clearTimeout(this.#timer)
+    return { isAwaited, isOlder }
+  }
+
+  /** @param {boolean} mustWait for other tiles @returns {boolean} whether a tile that had a result shows another one */
+  #showReady (mustWait) {
     const step = this.#step
-    let changed = false
+    let hasChanged = false
     for (const item of this.#items) {
       if (!item.staged || (mustWait && (this.isStepping || hasOlder(item)))) continue
-      changed ||= item.shown !== undefined
+      hasChanged ||= item.shown !== undefined
       this.#show(item)
       if (this.#step !== step) break // a listener moved the clock
     }
-    if (changed) this.#listeners.onPaint()
-    if (this.#step !== step) return
-    if (!isAwaited) this.#isWaitOver = false
-    if (this.#isComplete || !this.isShown) return
-    this.#isComplete = true
-    this.#listeners.onShown()
+    return hasChanged
   }
 
   /** @param {Item} item @returns {'unknown' | 'late' | 'waiting' | 'staged' | 'shown' | 'failed'} */

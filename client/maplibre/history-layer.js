@@ -133,27 +133,33 @@ export class HistoryLayer extends Base {
   #addToStyle = () => {
     const { map, history: { doc, isReady } } = this
     if (!map || !isReady || (map.style && !map.getStyle())) return // the style is not loaded yet
-    const key = `${gridKey(doc)} ${doc?.format} ${doc?.attribution}`
+    const key = sourceKeyOf(doc)
     if (key !== this.#sourceKey) this.#removeFromStyle()
     this.#sourceKey = key
-    const { before, paint, layers, theme } = this.options
-    const isVector = doc?.format === 'pbf'
-    if (isVector && !layers && this.#defaults?.doc !== doc) return void this.#readDefaults(doc, theme)
+    const styleLayers = this.#styleLayers(doc)
+    if (!styleLayers) return void this.#readDefaults(doc)
     if (this.#isAdding || (map.style && map.getSource(this.sourceId))) return
     this.#isAdding = true // a map without a style gets one now, and fires style.load
-    map.addSource(this.sourceId, /** @type {any} */ (sourceOf(this.#name, isVector)))
+    map.addSource(this.sourceId, /** @type {any} */ (sourceOf(this.#name, isVector(doc))))
     this.#isAdding = false
-    const image = { type: 'raster', paint: { 'raster-fade-duration': 0, ...paint } }
-    const styleLayers = isVector ? layers ?? this.#defaults?.layers ?? [] : [image]
     this.layerIds = styleLayers.map(({ id }, index) => id ?? (index ? `${this.sourceId}-${index}` : this.sourceId))
+    const { before } = this.options
     const below = before && map.getLayer(before) ? before : undefined
     styleLayers.forEach((layer, index) => {
       map.addLayer({ ...layer, id: this.layerIds[index], source: this.sourceId }, below)
     })
   }
 
+  /** Its layers in the style, without `source`; undefined until the default style is loaded. */
+  #styleLayers (doc) {
+    const { paint, layers } = this.options
+    if (!isVector(doc)) return [{ type: 'raster', paint: { 'raster-fade-duration': 0, ...paint } }]
+    return layers ?? (this.#defaults?.doc === doc ? this.#defaults?.layers : undefined)
+  }
+
   /** Loads the layers of the default style, which pages with their own layers do not need. */
-  async #readDefaults (doc, theme) {
+  async #readDefaults (doc) {
+    const { theme } = this.options
     const { defaultStyle } = await import('../../core/style.js')
     const layers = defaultStyle(doc, { theme })?.layers.filter(({ type }) => type !== 'background') ?? []
     this.#defaults = { doc, layers: layers.map(layer => ({ ...layer, id: `${this.sourceId}/${layer.id}` })) }
@@ -173,6 +179,10 @@ export class HistoryLayer extends Base {
 }
 
 let count = 0
+
+const isVector = doc => doc?.format === 'pbf'
+
+const sourceKeyOf = doc => `${gridKey(doc)} ${doc?.format} ${doc?.attribution}`
 
 /**
  * Puts a layer's history on a map.

@@ -278,17 +278,21 @@ export class HistorySource extends Base {
   }
 
   #setLayer (doc, grid) {
-    const options = this.#options
-    const tileSize = options.tileSize ?? doc?.tileSize ?? 256
-    const minZoom = options.minzoom ?? doc?.minzoom ?? grid?.firstZoom ?? 0
-    const maxZoom = options.maxzoom ?? doc?.maxzoom ?? grid?.lastZoom ?? 18
     const key = gridKey(doc)
     if (key !== this.#gridKey) this.#drop([...this.#places.values()]) // they are in the wrong places
     this.#gridKey = key
     this.projection = grid ? projectionOf(grid) : get('EPSG:3857')
     this.#grid = grid
-    this.tileGrid = grid ? tileGridOf(grid, minZoom, maxZoom) : createXYZ({ minZoom, maxZoom, tileSize })
-    if (!options.attributions) this.setAttributions(doc?.attribution && attributionHtml(doc.attribution))
+    this.tileGrid = tileGridFor(this.#options, doc ?? {}, grid)
+    if (!this.#options.attributions) this.setAttributions(doc?.attribution && attributionHtml(doc.attribution))
     for (const view of this.#views.values()) view.limit()
   }
+}
+
+/** The tiles of a layer: its options replace the fields of its document. */
+function tileGridFor (options, doc, grid) {
+  const minZoom = options.minzoom ?? doc.minzoom ?? grid?.firstZoom ?? 0
+  const maxZoom = options.maxzoom ?? doc.maxzoom ?? grid?.lastZoom ?? 18
+  if (grid) return tileGridOf(grid, minZoom, maxZoom)
+  return createXYZ({ minZoom, maxZoom, tileSize: options.tileSize ?? doc.tileSize ?? 256 })
 }
