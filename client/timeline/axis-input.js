@@ -65,6 +65,13 @@ export function listenToPointers (control, parts, signal) {
     }
   }
 
+  function hover (event) {
+    const name = event.target.closest?.('[data-drag]')?.dataset.drag
+    const x = xOf(event)
+    const isOnHandle = name === 'from' || name === 'to' || (name === 'strip' && control.state.zoomed)
+    control.hover(isOnHandle ? null : { x, meant: () => timeAt(x, event) })
+  }
+
   on('mousedown', event => event.preventDefault()) // pointerdown sets the focus; the map must not take it
   on('pointerdown', event => {
     if (!control.state.axis || event.button !== 0) return
@@ -94,12 +101,7 @@ export function listenToPointers (control, parts, signal) {
       const xs = [...fingers.values()]
       if (xs.length > 1) control.setSpan(pinchSpan(drag.times, [xs[0], xs[1]], axis.width, axis.inset))
     } else if (drag?.id === event.pointerId) move(event)
-    else if (!drag && event.pointerType === 'mouse') {
-      const name = event.target.closest?.('[data-drag]')?.dataset.drag
-      const x = xOf(event)
-      const isOnHandle = name === 'from' || name === 'to' || (name === 'strip' && control.state.zoomed)
-      control.hover(isOnHandle ? null : { x, meant: () => timeAt(x, event) })
-    }
+    else if (!drag && event.pointerType === 'mouse') hover(event)
   })
 
   const release = event => {
@@ -140,6 +142,9 @@ const STEPS = {
   ArrowRight: 1, ArrowUp: 1, PageUp: 10, ArrowLeft: -1, ArrowDown: -1, PageDown: -10, Home: -Infinity, End: Infinity
 }
 
+const zoomIn = control => control.zoomAxis(2)
+const ZOOMS = { '+': zoomIn, '=': zoomIn, '-': control => control.zoomAxis(0.5), 0: control => control.showAll() }
+
 export function listenToKeys (control, parts, container, signal) {
   const { player } = control
 
@@ -160,12 +165,11 @@ export function listenToKeys (control, parts, container, signal) {
   function act ({ key, target }) {
     const name = target.dataset?.drag
     const steps = STEPS[key]
+    const { playable, zoomable } = control.options
     if (name && steps && control.state.axis) return name === 'thumb' ? moveThumb(steps) : moveHandle(name, steps)
-    if (key === ' ' && control.options.playable && (name || target === container)) return player.toggle()
-    if (name && control.options.zoomable && (key === '+' || key === '=')) return control.zoomAxis(2)
-    if (name && control.options.zoomable && key === '-') return control.zoomAxis(0.5)
-    if (name && control.options.zoomable && key === '0') return control.showAll()
-    return false
+    if (key === ' ' && playable && (name || target === container)) return player.toggle()
+    const zoom = name && zoomable && ZOOMS[key]
+    return zoom ? zoom(control) : false
   }
 
   container.addEventListener('keydown', event => {

@@ -105,23 +105,28 @@ export function makeAxis (control) {
     writeValue(to, state, range.to)
   }
 
+  const changedText = ({ tiles, bytes }) => `${words.tilesChanged(tiles)}${bytes ? `, ${words.size(bytes)}` : ''}`
+
   function drawTip ({ axis, hover, zone, changes, complete }) {
     const bin = hover && binAt(drawn.bins, hover.x, HOVER_DISTANCE)
-    write(paths.hover, { d: bin && !hover.dragging ? barOf(bin) : '' })
+    const chosenBin = hover?.dragging ? null : bin
+    write(paths.hover, { d: chosenBin ? barOf(chosenBin) : '' })
     tip.hidden = !hover
     if (!hover) return
-    const isGroup = bin && bin.changes > 1 && !hover.dragging
-    const time = isGroup || !bin || hover.dragging ? hover.time : changes[bin.index].time
-    const textOf = index => timeText(changes[index].time, changes, zone, words)
-    const timeLabel = time === null ? words.newest : timeText(time, changes, zone, words)
-    write(tip.firstChild, { text: isGroup ? words.changes(bin.changes) : timeLabel })
-    const period = isGroup ? `${textOf(bin.index)} – ${textOf(bin.index + bin.changes - 1)} · ` : ''
-    const size = bin?.bytes ? `, ${words.size(bin.bytes)}` : ''
-    let text = bin ? `${period}${words.tilesChanged(bin.tiles)}${size}` : ''
-    if (!bin && complete) text = changeText(time, changes, zone, words)
-    write(tip.lastChild, { text })
+    const textOf = time => timeText(time, changes, zone, words)
+    if (chosenBin?.changes > 1) {
+      const [first, last] = [chosenBin.index, chosenBin.index + chosenBin.changes - 1].map(index => changes[index].time)
+      write(tip.firstChild, { text: words.changes(chosenBin.changes) })
+      write(tip.lastChild, { text: `${textOf(first)} – ${textOf(last)} · ${changedText(bin)}` })
+    } else {
+      const time = chosenBin ? changes[chosenBin.index].time : hover.time
+      let text = bin ? changedText(bin) : ''
+      if (!bin && complete) text = changeText(time, changes, zone, words)
+      write(tip.firstChild, { text: time === null ? words.newest : textOf(time) })
+      write(tip.lastChild, { text })
+    }
     const half = tip.offsetWidth / 2
-    const x = bin && !hover.dragging ? bin.x : hover.x
+    const x = chosenBin ? chosenBin.x : hover.x
     tip.style.transform = `translateX(${Math.round(Math.min(Math.max(x, half), axis.width - half) - half)}px)`
   }
 
