@@ -32,20 +32,14 @@ export function databaseUrl (page = document.baseURI) {
  * @param {string} url relative to the page @param {Options} [options]
  * @returns {Promise<any>}
  */
-export async function ask (url, { query = {}, body, timeout = TIMEOUT, signal, as = 'json', onAnswer, ...init } = {}) {
-  const address = new URL(url, document.baseURI)
-  for (const [name, value] of Object.entries(query)) {
-    const isText = typeof value === 'string' && !KEYS.includes(name)
-    if (value !== undefined) address.searchParams.set(name, isText ? value : JSON.stringify(value))
-  }
-  const headers = { Accept: 'application/json', ...body !== undefined && { 'Content-Type': 'application/json' } }
-  const content = body !== undefined && { method: 'POST', body: JSON.stringify(body) }
+export async function ask (url, { query, body, timeout = TIMEOUT, signal, as = 'json', onAnswer, ...init } = {}) {
+  const address = addressOf(url, query)
   const limit = AbortSignal.timeout(timeout)
-  const anySignal = AbortSignal.any([limit, ...signal ? [signal] : []])
+  const request = { ...contentOf(body), ...init, signal: AbortSignal.any([limit, signal ?? limit]) }
   let answer
   let value = null
   try {
-    answer = await fetch(address, { headers, ...content, ...init, signal: anySignal })
+    answer = await fetch(address, request)
     onAnswer?.(answer)
     value = await answer[answer.ok ? as : 'json']()
   } catch (error) {
@@ -56,8 +50,28 @@ export async function ask (url, { query = {}, body, timeout = TIMEOUT, signal, a
     if (answer.ok && !(error instanceof SyntaxError)) throw new AnswerError(words.store.cutOff)
   }
   if (answer.ok && value !== null) return value
-  const reason = value?.reason ?? words.store.answered(`${answer.status} ${answer.statusText}`.trim())
-  throw new AnswerError(reason, answer.status, value?.error)
+  throw refusalOf(answer, value)
+}
+
+function addressOf (url, query = {}) {
+  const address = new URL(url, document.baseURI)
+  for (const [name, value] of Object.entries(query)) {
+    const isText = typeof value === 'string' && !KEYS.includes(name)
+    if (value !== undefined) address.searchParams.set(name, isText ? value : JSON.stringify(value))
+  }
+  return address
+}
+
+function contentOf (body) {
+  const headers = { Accept: 'application/json' }
+  if (body === undefined) return { headers }
+  return { method: 'POST', headers: { ...headers, 'Content-Type': 'application/json' }, body: JSON.stringify(body) }
+}
+
+/** The error of an answer without success; value: its JSON, if any. */
+function refusalOf ({ status, statusText }, value) {
+  const reason = value?.reason ?? words.store.answered(`${status} ${statusText}`.trim())
+  return new AnswerError(reason, status, value?.error)
 }
 
 /** One database. Requests use the session of this browser. */
