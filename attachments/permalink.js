@@ -63,21 +63,22 @@ function parseMore (params, place) {
 /** @param {{name: string, opacity: number}} layer */
 const withOpacity = ({ name, opacity: share }) => share === 1 ? name : `${name}:${Math.round(100 * share)}`
 
+const atTime = time => time ? `@${time}` : ''
+
 /** @param {Shown} shown */
 export function format ({ layer, time, comparing = false, range, view: { z, lat, lon }, left, mode, base, layers }) {
   const digits = Math.max(2, Math.ceil(z / 3)) // about a pixel
   const isOfOne = comparing && range && !left
-  const timeText = time ? `@${time}` : ''
-  const when = isOfOne ? `@${range.from}..${time ?? ''}` : timeText
+  const when = isOfOne ? `@${range.from}..${time ?? ''}` : atTime(time)
   const extra = range && !(isOfOne && range.to === time) ? `/${range.from}..${range.to}` : ''
   const more = [
-    left && `with=${left.layer}${left.time ? `@${left.time}` : ''}`,
-    comparing && mode && mode !== 'swipe' && `mode=${mode}`,
-    base !== undefined && `base=${base || '-'}`,
-    layers && `layers=${layers.map(withOpacity).join(',')}`
-  ].filter(Boolean)
+    left && `&with=${left.layer}${atTime(left.time)}`,
+    comparing && mode && mode !== 'swipe' && `&mode=${mode}`,
+    base !== undefined && `&base=${base || '-'}`,
+    layers && `&layers=${layers.map(withOpacity).join(',')}`
+  ]
   const place = `${+z.toFixed(2)}/${lat.toFixed(digits)}/${lon.toFixed(digits)}`
-  return `#${layer}${when}/${place}${extra}${more.map(part => `&${part}`).join('')}`
+  return `#${layer}${when}/${place}${extra}${more.filter(Boolean).join('')}`
 }
 
 /** @returns {string | undefined} */

@@ -18,6 +18,32 @@ function fromDevice (since) {
   return since ? wholly({ state, time: written(`${since.slice(0, 16)}:00Z`) }) : partlyFromDevice(state)
 }
 
+/**
+ * Says why the map shows nothing; null if it shows something, or may still do so.
+ * @param {import('./map.js').MapView} view @param {any} device null unless the store does not answer
+ */
+function sightNotice (stage, changes, view, device) {
+  const { doc, layer, time } = stage
+  const [first] = changes
+  if (!stage.draws(doc)) return { text: words.problems.vector }
+  // an enlarged tile of another zoom may stand in for one that is missing
+  const isSeen = layer.isEmpty
+    ? !layer.isEmpty()
+    : Boolean(layer.getContainer()?.querySelector('.tilecouch-tile img'))
+  if (isSeen) return null
+  if (device) return !first && device.asOf(doc.layer) !== undefined ? { text: words.problems.notHere } : null
+  if (!layer.isShown()) return null
+  if (first && time !== null && time < first.time) return {
+    text: words.problems.noneBefore(written(first.time)),
+    action: { label: words.problems.goThere, run: () => stage.clock.setTime(first.time) }
+  }
+  if (!first && layer.extent()) return {
+    text: words.problems.noneHere(layer.title),
+    action: { label: words.problems.showWhere, run: () => view.fit(doc) }
+  }
+  return null
+}
+
 /** @param {import('./map.js').MapView} view */
 export function showProblems (stage, notices, view, onRetry, device) {
   const retryAction = { label: words.again, run: onRetry }
@@ -45,32 +71,12 @@ export function showProblems (stage, notices, view, onRetry, device) {
   stage.on('tileerror tileload tileunload timeload', countFailed)
 
   const checkView = soon(() => {
-    const { doc, layer, time } = stage
+    const { doc, layer } = stage
     const changes = layer?.changes()
     if (!doc || !changes) return
-    if (!stage.draws(doc)) {
-      return notices.show('sight', { text: words.problems.vector })
-    }
-    // an enlarged tile of another zoom may stand in for one that is missing
-    const isSeen = layer.isEmpty
-      ? !layer.isEmpty()
-      : Boolean(layer.getContainer()?.querySelector('.tilecouch-tile img'))
-    const [first] = changes
-    if (away && !isSeen && !changes.length && device.asOf(doc.layer) !== undefined) {
-      return notices.show('sight', { text: words.problems.notHere })
-    }
-    if (isSeen || away || !layer.isShown()) notices.end('sight')
-    else if (first && time !== null && time < first.time) {
-      notices.show('sight', {
-        text: words.problems.noneBefore(written(first.time)),
-        action: { label: words.problems.goThere, run: () => stage.clock.setTime(first.time) }
-      })
-    } else if (!changes.length && layer.extent()) {
-      notices.show('sight', {
-        text: words.problems.noneHere(layer.title),
-        action: { label: words.problems.showWhere, run: () => view.fit(doc) }
-      })
-    } else notices.end('sight')
+    const notice = sightNotice(stage, changes, view, away ? device : null)
+    if (notice) notices.show('sight', notice)
+    else notices.end('sight')
   })
   const checkLater = soon(checkView, FADE_TIME)
   // an error of the store may arrive after all other events

@@ -204,20 +204,25 @@ export class Store extends Database {
    * @returns {Promise<{time: string, title?: string} | undefined>}
    */
   async lastCheck (layer, { z, x, y }, version, before) {
-    const seenTime = [...(version.seen ?? []).map(([time]) => time), version.origin?.checked]
-      .filter(time => time > version.time).sort().at(-1)
-    if (this.isAway || version.gone) return seenTime ? { time: seenTime } : undefined
+    const seenTime = lastSeen(version)
+    const seen = seenTime ? { time: seenTime } : undefined
+    if (this.isAway || version.gone) return seen
     const [startkey, endkey] = [before ?? '~', `${version.time}~`].map(time => `manifest:${layer}@${time}`)
     const order = { descending: true, inclusive_end: false, limit: MANIFESTS }
     for (const doc of await this.docs({ startkey, endkey, ...order })) {
-      if (doc.time <= version.time || (seenTime && doc.time <= seenTime)) break
-      const names = doc.blocks?.[placeOfTile(z, x, y)] ?? []
-      const contents = await Promise.all(names.map(name => this.#statement(layer, { z, x, y }, name)))
+      if (doc.time <= (seenTime ?? version.time)) break
+      const contents = await this.#statements(layer, { z, x, y }, doc.blocks)
       if (!contents.includes(contentOf(version._attachments?.tile?.digest))) continue
       const edition = await this.edition(layer, doc.time) // without a document it was withdrawn
       if (edition) return edition
     }
-    return seenTime ? { time: seenTime } : undefined
+    return seen
+  }
+
+  /** The digests that the blocks of a manifest have for a tile. */
+  #statements (layer, { z, x, y }, blocks) {
+    const names = blocks?.[placeOfTile(z, x, y)] ?? []
+    return Promise.all(names.map(name => this.#statement(layer, { z, x, y }, name)))
   }
 
   /** The digest that a block has for a tile. */
@@ -280,6 +285,10 @@ export class Store extends Database {
       : `${this.db}/${tileId(layer, z, x, y)}/tile`
   }
 }
+
+/** When a version was last seen unchanged, by the documents of the tile itself. @param {TileDocument} version */
+const lastSeen = ({ time, seen, origin }) =>
+  [...(seen ?? []).map(([seenTime]) => seenTime), origin?.checked].filter(seenTime => seenTime > time).sort().at(-1)
 
 /** A layer and its total figures, from a row of the view. @returns {[string, Stats]} */
 const figuresOf = ({ key: [layer], value: [size, seconds] }) =>

@@ -54,13 +54,12 @@ export const { reasons } = texts
 
 /** The message of an error for the user. */
 export function problem (error) {
-  const { details } = error ?? {}
   const { problems } = texts
+  const { needed, free, host } = error?.details ?? {}
   switch (error?.name === 'QuotaExceededError' ? 'QUOTA_EXCEEDED' : error?.code) {
     case 'QUOTA_EXCEEDED': case 'DISK_FULL':
-      if (details?.needed === undefined) return problems.full
-      return problems.tooLarge({ needed: size(details.needed), free: size(details.free ?? 0) })
-    case 'OFFLINE_FORBIDDEN': return details?.host ? problems.forbiddenBy(details.host) : problems.forbidden
+      return needed === undefined ? problems.full : problems.tooLarge({ needed: size(needed), free: size(free ?? 0) })
+    case 'OFFLINE_FORBIDDEN': return host ? problems.forbiddenBy(host) : problems.forbidden
     case 'UNAUTHORIZED': case 'FORBIDDEN': return problems.unread
     case 'NO_POUCHDB': return reasons.blocked
     default: return problems.codes[error?.code] ?? problems.other(String(error?.message ?? error).slice(0, 200))
