@@ -20,12 +20,11 @@ export function EditionList ({ page, editions, hasOlder, searched, changes, tile
   const list = useRef(/** @type {HTMLElement | null} */ (null))
   useEvents(page.stage, 'time')
   const { time } = page.stage
-  const isShown = row => row.time !== null && time !== null && row.time <= time
-  const edition = editions.find(isShown)?.time ?? null
+  const edition = rowAt(editions, time)?.time ?? null
   const text = query.trim()
   const matching = isOfView ? changesNewestFirst(changes) : search(editions, text)
   const listed = matching.slice(0, limit + 1)
-  const current = time === null ? listed.find(row => row.time === null) : listed.find(isShown)
+  const current = rowAt(listed, time)
   const isHistory = editions.length > 1 || (changes?.length ?? 0) > 1
 
   useLayoutEffect(() => page.onHeat(isHeated), [isHeated])
@@ -41,26 +40,17 @@ export function EditionList ({ page, editions, hasOlder, searched, changes, tile
     setLimit(limit + PAGE)
     if (hasOlder && !isOfView) page.onOlder()
   }
-  const rowOf = isOfView ? changeRow(editions, tilesInView) : editionRow
   const isMore = matching.length > listed.length || (hasOlder && !isOfView)
   const message = messageOf({ isOfView, changes, searched, text, isEmpty: !matching.length })
   if (!editions.length && !isHistory) return null
   return html`<div class="editions">
     <div class="row">
-      ${editions.length > 0 && html`<h3 id="editions">
-        ${hasOlder ? words.editions.last(editions.length) : words.editions.count(editions.length)}
-      </h3>`}
-      ${!isOfView && (editions.length > MANY || hasOlder) && html`<input type="search" value=${query} onInput=${find}
-        placeholder=${words.editions.find} aria-label=${words.editions.find} />`}
+      <${Head} ...${{ editions, hasOlder, isOfView, query }} onFind=${find} />
       ${isHistory && html`<${Toggle} isOn=${isOfView} onChange=${setOfView}>${words.editions.onlyHere}<//>`}
     </div>
     <${Hint} role="status" hidden=${!message}>${message}<//>
     ${listed.length > 0 && html`<ul ref=${list} aria-labelledby="editions" class=${isOfView ? 'of-view' : ''}>
-      ${listed.map(row => html`<${Row} key=${row.time ?? ''} ...${rowOf(row)} isCurrent=${row === current}
-        onSelect=${() => page.stage.clock.setTime(row.time)}>
-        ${isOfView && hasPictures && row.time !== null && html`<${Picture} time=${row.time} view=${changes}
-          draw=${page.drawView} />`}
-      <//>`)}
+      <${Rows} ...${{ page, rows: listed, current, editions, isOfView, changes, tilesInView, hasPictures }} />
       ${isMore && html`<li>
         <button type="button" class="more" onClick=${showOlder}>${words.editions.older}</button>
       </li>`}
@@ -70,12 +60,34 @@ export function EditionList ({ page, editions, hasOlder, searched, changes, tile
       ${words.editions.footprint}
     </button>`}
     ${isHistory && html`<${Toggle} isOn=${isHeated} onChange=${setHeated}>${words.editions.heat}<//>`}
-    ${isHeated && html`<p class="heat-legend" aria-hidden="true">
-      ${words.editions.seldom}
-      ${[1, 2, 3, 4, 5].map(level => html`<span key=${level} class=${`heat heat-${level}`} />`)}
-      ${words.editions.often}
-    </p>`}
+    ${isHeated && html`<${HeatLegend} />`}
   </div>`
+}
+
+/** The heading, and a field to search in many editions. */
+function Head ({ editions, hasOlder, isOfView, query, onFind }) {
+  const { length } = editions
+  return html`
+    ${length > 0 && html`<h3 id="editions">
+      ${hasOlder ? words.editions.last(length) : words.editions.count(length)}
+    </h3>`}
+    ${!isOfView && (length > MANY || hasOlder) && html`<input type="search" value=${query} onInput=${onFind}
+      placeholder=${words.editions.find} aria-label=${words.editions.find} />`}`
+}
+
+const HeatLegend = () => html`<p class="heat-legend" aria-hidden="true">
+  ${words.editions.seldom}
+  ${[1, 2, 3, 4, 5].map(level => html`<span key=${level} class=${`heat heat-${level}`} />`)}
+  ${words.editions.often}
+</p>`
+
+function Rows ({ page, rows, current, editions, isOfView, changes, tilesInView, hasPictures }) {
+  const rowOf = isOfView ? changeRow(editions, tilesInView) : editionRow
+  return rows.map(row => html`<${Row} key=${row.time ?? ''} ...${rowOf(row)} isCurrent=${row === current}
+    onSelect=${() => page.stage.clock.setTime(row.time)}>
+    ${isOfView && hasPictures && row.time !== null && html`<${Picture} time=${row.time} view=${changes}
+      draw=${page.drawView} />`}
+  <//>`)
 }
 
 /** One row of the list, which sets the time. children: its picture */
@@ -94,6 +106,10 @@ function Picture ({ time, view, draw }) {
   useSeen(canvas, () => draw(canvas.current, time), [time, view])
   return html`<canvas ref=${canvas} width=${2 * WIDTH} height=${2 * HEIGHT} aria-hidden="true" />`
 }
+
+/** The row that shows a time. rows: newest first; time: null for the newest */
+const rowAt = (rows, time) =>
+  rows.find(row => row.time === time || (row.time !== null && time !== null && row.time <= time))
 
 const changesNewestFirst = changes => changes?.length ? [NEWEST, ...[...changes].reverse()] : []
 
