@@ -163,6 +163,7 @@ function checkFields (value) {
     if (!Object.hasOwn(rules, field)) refuse(field, `is not a field: there are ${Object.keys(rules).join(', ')}`)
   }
   const type = stated.type ?? upstreamDefaults.type
+  if (!rules.type.test(type)) refuse('type', rules.type.why, type)
   for (const [field, inner] of Object.entries(stated)) {
     if (!rules[field].test(inner)) refuse(field, rules[field].why, field === 'url' ? undefined : inner)
     if (SPECIAL.has(field) && !Object.hasOwn(typeDefaults[type], field)) refuse(field, `is not for ${type}`)

@@ -286,7 +286,7 @@ export class RevisionCopier {
       try {
         failed = await this.target.write(docs, signal)
       } catch (error) {
-        return this.#afterFailedWrite(error, docs, refused, signal, isWhole)
+        return [...refused, ...await this.#afterFailedWrite(error, docs, signal, isWhole)]
       }
       const toRetry = new Map()
       for (const row of failed) FINAL.has(row.error) ? refused.push(row) : toRetry.set(`${row.id} ${row.rev}`, row)
@@ -304,16 +304,13 @@ export class RevisionCopier {
   }
 
   /** The result of #writeDocs after a failed request: writes halves, or finds the document that is refused. */
-  async #afterFailedWrite (error, docs, refused, signal, isWhole) {
+  async #afterFailedWrite (error, docs, signal, isWhole) {
     const { status, reason = error.message } = error.details ?? {}
     if (!SPOILT.has(status) && !this.#slowDown(error, docs)) throw error
-    if (docs.length > 1) {
-      const halves = await this.#halve(docs, half => this.#writeDocs(half, signal, isWhole))
-      return [...refused, ...halves.flat()]
-    }
+    if (docs.length > 1) return (await this.#halve(docs, half => this.#writeDocs(half, signal, isWhole))).flat()
     const [{ _id: id, _rev: rev }] = docs
     if (status === 412 && !isWhole) return this.#writeWhole(id, rev, signal)
-    return [...refused, { id, rev, error: `${status}`, reason }]
+    return [{ id, rev, error: `${status}`, reason }]
   }
 
   /** Sends all bytes of a document, because the target does not have an attachment that was omitted. */

@@ -216,7 +216,8 @@ describe('the upstream field of a layer', () => {
   const wms = (field, ...values) => values.map(value => ({ ...WMS, [field]: value }))
   const refusedByField = {
     upstream: [null, undefined, 'https://h/{z}/{x}/{y}.png', [], 5],
-    type: [{ type: 'ows', url: XYZ }, { type: 'XYZ', url: XYZ }, { type: ['xyz'], url: XYZ }],
+    type: [{ type: 'ows', url: XYZ }, { type: 'XYZ', url: XYZ }, { type: ['xyz'], url: XYZ },
+      { layers: 'a', type: 'ows', url: XYZ }],
     url: [{}, ...['', 5, ['a'], null, 'tiles/{z}/{x}/{y}.png', 'ftp://h/{z}/{x}/{y}', 'file:///etc/{z}/{x}/{y}',
       'javascript:alert({z}{x}{y})', 'https://h/tile.png', 'https://h/{z}/{x}.png', 'https://h/{z}/{y}.png',
       'https://h/{x}/{y}.png', 'https://h/{z}/{x}/{y}/{time}.png', 'https://{x}.h/{z}/{x}/{y}.png',
