@@ -43,14 +43,16 @@ export async function copyLayer (store, from, to, options = {}) {
 
 const PASSES = 3 // over the tiles at most, if other programs write meanwhile
 
+/** @typedef {import('../../store/index.js').Store} Store */
+
 /**
- * @param {import('../../store/index.js').Store} store
+ * @param {Store} store
  * @param {string} from
  * @param {string} to
- * @param {CopyOptions & {source: import('../../store/index.js').Store, renaming?: boolean}} options
+ * @param {CopyOptions & {source: Store, renaming?: boolean}} options
  */
 export async function copyAll (store, from, to, options) {
-  const { source, zooms, time, history = true, renaming = false, permission, dryRun = false, signal } = options
+  const { source, zooms, time, history = true, renaming = false, permission, dryRun = false } = options
   const sourceLayer = await source.couch.get(layerId(from))
   if (!sourceLayer) throw new TilecouchError('LAYER_NOT_FOUND', { layer: from })
   checkSound(sourceLayer)
@@ -64,26 +66,45 @@ export async function copyAll (store, from, to, options) {
 
   const tally = new Tally()
   // editions concern the whole layer and are not copied with a part
-  const isWhole = history && !area && !zooms && !dryRun
+  const isWhole = history && !area && !zooms
+  const copy = { ...options, from, to, area, history, renaming, dryRun, isNew, isWhole, tally }
   try {
-    if (!dryRun) await copyLimits(source.couch, store.couch, { from, to, isWhole, isNew })
-    const copiedRuns = isWhole ? await copyManifests(source, store, { from, to, time, isMove: renaming }) : new Set()
-    const limits = { ...copyDefaults, ...options.limits }
-    for (let pass = 0; pass < PASSES; pass++) {
-      tally.tiles = tally.unchanged = tally.moved = 0
-      const settings = { ...options, to, history, isNew: isNew && !pass, tally, dryRun, limits }
-      const copier = new TileCopier(source.couch, store.couch, settings)
-      await copier.copy(source.listTiles(from, { area, zooms, signal }))
-      if (!tally.moved || dryRun) break
-    }
-    if (!dryRun && (isWhole || isNew)) await settleCopy(store.couch, to, { copied: copiedRuns, isNew, tally, signal })
-    if (isWhole) tally.editions = await copyEditions(source, store, { from, to, time, isOurs: renaming })
-    if (isWhole || (isNew && !dryRun)) tally.styles = await copyStyles(source, store, { from, to, time })
+    await (dryRun ? copyTiles(store, copy) : copyContents(store, copy))
   } catch (error) {
     if (!targetLayer && !dryRun) await dropEmptyLayer(store, to).catch(() => {}) // the first error is the one to report
     throw Object.assign(error, { summary: { from, to, ...tally } })
   }
   return { from, to, ...tally }
+}
+
+/**
+ * @typedef {CopyOptions & {
+ *   source: Store, from: string, to: string, history: boolean, renaming: boolean, dryRun: boolean, isNew: boolean,
+ *   isWhole: boolean, tally: Tally
+ * }} Copy
+ */
+
+/** Copies everything but the layer document. @param {Store} store @param {Copy} copy */
+async function copyContents (store, copy) {
+  const { source, from, to, time, renaming, isNew, isWhole, tally } = copy
+  await copyLimits(source.couch, store.couch, copy)
+  const copiedRuns = isWhole ? await copyManifests(source, store, { from, to, time, isMove: renaming }) : new Set()
+  await copyTiles(store, copy)
+  if (isWhole || isNew) await settleCopy(store.couch, copiedRuns, copy)
+  if (isWhole) tally.editions = await copyEditions(source, store, { from, to, time, isOurs: renaming })
+  if (isWhole || isNew) tally.styles = await copyStyles(source, store, { from, to, time })
+}
+
+/** Copies the tiles, again if other programs write meanwhile. @param {Store} store @param {Copy} copy */
+async function copyTiles (store, copy) {
+  const { source, from, area, zooms, isNew, tally, signal } = copy
+  const limits = { ...copyDefaults, ...copy.limits }
+  for (let pass = 0; pass < PASSES; pass++) {
+    tally.tiles = tally.unchanged = tally.moved = 0
+    const copier = new TileCopier(source.couch, store.couch, { ...copy, isNew: isNew && !pass, limits })
+    await copier.copy(source.listTiles(from, { area, zooms, signal }))
+    if (!tally.moved) break
+  }
 }
 
 /** Copies the limits before the statements, so that the copy does not count versions as missing. */
@@ -94,7 +115,7 @@ async function copyLimits (source, target, { from, to, isWhole, isNew }) {
 }
 
 /** Settles all tiles, because copied statements may concern tiles of the target, and its statements copied tiles. */
-async function settleCopy (couch, to, { copied: copiedRuns, isNew, tally, signal }) {
+async function settleCopy (couch, copiedRuns, /** @type {Copy} */ { to, isNew, tally, signal }) {
   const statements = new LayerStatements(couch, to, signal)
   await statements.open()
   const records = [...statements.manifests, ...statements.removals]
