@@ -32,7 +32,8 @@ const ROUNDS = 5 // of copying and deleting at most, if a load writes under the 
  * @property {(progress: {step: 'copy' | 'remove', tiles: number, bytes: number}) => void} [onProgress]
  * @property {Partial<typeof import('./tiles.js').copyDefaults>} [limits]
  *
- * @typedef {Omit<Awaited<ReturnType<typeof copyAll>>, 'moved'>} Copied
+ * @typedef {Omit<Awaited<ReturnType<typeof copyAll>>, 'moved' | 'fail'> & {left: number, done: boolean}} MoveSummary
+ *   left: documents that still have the old name
  */
 
 /**
@@ -40,53 +41,71 @@ const ROUNDS = 5 // of copying and deleting at most, if a load writes under the 
  * @param {string} from
  * @param {string} to a name that is free
  * @param {MoveOptions} [options]
- * @returns {Promise<Copied & {left: number, done: boolean}>} left: documents that still have the old name
+ * @returns {Promise<MoveSummary>}
  */
-export async function moveLayer (store, from, to, { dryRun = false, purge, signal, onProgress, limits } = {}) {
+export async function moveLayer (store, from, to, { dryRun, purge, signal, onProgress, limits } = {}) {
   const { couch } = store
   if (checkLayer(from) === checkLayer(to)) {
     throw new TilecouchError('BAD_OPTION', { option: 'TO', value: to, why: 'it is the name of the layer' })
   }
-  const [oldDoc, newDoc] = await Promise.all([from, to].map(layer => couch.get(layerId(layer))))
-  const isOurs = newDoc?.renaming === from
   const { moved, fail, ...counts } = new Tally()
   const total = { from, to, ...counts, left: 0, done: false }
-  const peer = peerOf(couch)
-  if (!oldDoc && newDoc && !isOurs && (await peer.getLocal(noteIdOf(from)))?.to === to) return { ...total, done: true }
-  if (!oldDoc && !isOurs) throw new TilecouchError('LAYER_NOT_FOUND', { layer: from })
-  if (newDoc ? !isOurs : !await isEmptyLayer(couch, to)) throw new TilecouchError('LAYER_EXISTS', { layer: to })
+  const docs = await readLayers(couch, from, to)
+  if (!docs) return { ...total, done: true }
 
+  const { oldDoc, newDoc } = docs
   const { renaming: _, ...layer } = oldDoc ?? { ...newDoc, layer: from }
   total.done = !oldDoc && await isNameFree(couch, from)
   for (let round = 0; round < ROUNDS && !total.done; round++) {
     // the layer document is deleted last; a load may have written since then
     if (!dryRun) await couch.update(layerId(from), stored => stored ? undefined : fieldsOf(layer))
-    const copied = await copyAll(store, from, to, {
+    addRound(total, await copyAll(store, from, to, {
       source: store,
       renaming: true,
       dryRun,
       signal,
       limits,
       onProgress: ({ tiles, bytes }) => onProgress?.({ step: 'copy', tiles, bytes })
-    })
-    for (const field of ['versions', 'bytes', 'extended', 'editions', 'styles']) total[field] += copied[field]
-    const { failed, failures, unchanged } = copied
-    Object.assign(total, { failed, failures, unchanged, tiles: Math.max(total.tiles, copied.tiles) })
+    }))
     if (dryRun) return total
     total.left = await deleteCopied(store, from, to, { purge, signal, onProgress })
-    if (failed) break
+    if (total.failed) break
     if (total.left) continue
     total.done = await isNameFree(couch, from)
     if (!total.done) total.left = 1 // at least one, because a load has written meanwhile
   }
-  if (total.done) {
-    await peer.updateLocal(noteIdOf(from), () => ({ to })) // before the field `renaming` is removed
-    await couch.update(layerId(to), stored => {
-      const { renaming, ...fields } = stored ?? {}
-      return renaming === from ? fields : undefined
-    })
-  }
+  if (total.done) await finishMove(couch, from, to)
   return total
+}
+
+/**
+ * Reads both layer documents, and checks that the move is possible.
+ * @returns {Promise<{oldDoc?: Record<string, any>, newDoc?: Record<string, any>} | undefined>} undefined if an earlier
+ *   run has finished the move
+ */
+async function readLayers (couch, from, to) {
+  const [oldDoc, newDoc] = await Promise.all([from, to].map(layer => couch.get(layerId(layer))))
+  if (newDoc?.renaming === from) return { oldDoc, newDoc } // continues a killed move
+  if (!oldDoc) {
+    if (newDoc && (await peerOf(couch).getLocal(noteIdOf(from)))?.to === to) return undefined
+    throw new TilecouchError('LAYER_NOT_FOUND', { layer: from })
+  }
+  if (newDoc || !await isEmptyLayer(couch, to)) throw new TilecouchError('LAYER_EXISTS', { layer: to })
+  return { oldDoc, newDoc }
+}
+
+/** Adds the counts of a round. Later rounds check the same tiles again. @param {MoveSummary} total */
+function addRound (total, { tiles, unchanged, failed, failures, ...counts }) {
+  for (const field of ['versions', 'bytes', 'extended', 'editions', 'styles']) total[field] += counts[field]
+  Object.assign(total, { tiles: Math.max(total.tiles, tiles), unchanged, failed, failures })
+}
+
+async function finishMove (couch, from, to) {
+  await peerOf(couch).updateLocal(noteIdOf(from), () => ({ to })) // before the field `renaming` is removed
+  await couch.update(layerId(to), stored => {
+    const { renaming, ...fields } = stored ?? {}
+    return renaming === from ? fields : undefined
+  })
 }
 
 /** Id of a local document with the new name of a layer, for a move that is repeated. */
