@@ -29,52 +29,73 @@ const PAGE = 2000 // rows of an edition per request
  */
 export async function removeLayer (store, layer, options = {}) {
   const remover = new Remover(store, options)
-  const { tally, limits, couch, signal, dryRun } = remover
+  const { tally, couch, signal } = remover
   const editions = []
   for await (const page of revisionsFrom(couch, editionId(checkLayer(layer), ''), signal)) editions.push(...page)
   const bytesBefore = await bytesOf(store, layer)
   const otherIds = new Set()
-  const walk = isHead => revisionsIn(couch, layerRange(layer), signal, id => {
+  const pagesOf = isHead => revisionsIn(couch, layerRange(layer), signal, id => {
     if (!isTileId(id) && !isAdministrative(id)) otherIds.add(id)
     return isTileId(id) && id.includes('@') !== isHead
   })
-  const hasTiles = async isHead => !(await walk(isHead).next()).done
   await remover.begin()
   const isDescribed = (await couch.docs(singleIds(layer))).some(({ doc }) => doc)
-  const exists = isDescribed || editions.length || await hasTiles(true) || await hasTiles(false)
+  const exists = isDescribed || editions.length || await hasPage(pagesOf(true)) || await hasPage(pagesOf(false))
   if (!exists && !tally.unpurged) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
+  await endTiles(remover, layer, pagesOf)
+  tally.bytes = Math.max(0, bytesBefore - (remover.dryRun ? 0 : await bytesOf(store, layer)))
+  const isEmpty = !tally.refused && !tally.changed
+  const editionCount = isEmpty ? await endRecords(remover, layer, editions.map(({ id }) => id)) : 0
+  await remover.finish()
+  return { ...tally, editions: editionCount, left: otherIds.size }
+}
+
+const hasPage = async pages => !(await pages.next()).done
+
+/**
+ * Deletes past versions, then heads, until none is left.
+ * @param {Remover} remover @param {string} layer
+ * @param {(isHead: boolean) => AsyncGenerator<import('./documents.js').Revision[]>} pagesOf
+ */
+async function endTiles (remover, layer, pagesOf) {
+  const { tally, limits } = remover
   // the next pass deletes new documents of loads, and losing revisions that have become winners
-  for (let pass = 0, hasMore = true; hasMore && pass < limits.passes && !tally.refused; pass++) {
+  for (let pass = 1; pass <= limits.passes && !tally.refused; pass++) {
     Object.assign(tally, { changed: 0, named: [] })
-    hasMore = false
-    for (const isHead of [false, true]) {
-      for await (const revisions of walk(isHead)) {
-        hasMore = true
-        for (const chunk of chunks(revisions, limits.batch)) {
-          const gone = await remover.end(chunk)
-          tally.versions += gone.size
-          if (isHead) tally.tiles = tally.heads += gone.size
-          options.onProgress?.(tally)
-        }
-      }
-    }
-    if (dryRun) break
-    const isLast = pass + 1 === limits.passes
-    if (hasMore && isLast && !tally.changed && await hasTiles(true)) {
+    const hadPast = await endPages(remover, pagesOf(false), false)
+    const hadHeads = await endPages(remover, pagesOf(true), true)
+    if (remover.dryRun || !(hadPast || hadHeads)) return
+    const isLast = pass === limits.passes
+    if (isLast && !tally.changed && await hasPage(pagesOf(true))) {
       tally.note('changed', layerId(layer), 'a load writes into it')
     }
   }
-  tally.bytes = Math.max(0, bytesBefore - (dryRun ? 0 : await bytesOf(store, layer)))
-  const isEmpty = !tally.refused && !tally.changed
-  const editionCount = isEmpty ? await endDocuments(remover, editions.map(({ id }) => id)) : 0
-  if (isEmpty) {
-    for (const prefix of statementPrefixes(layer)) {
-      for await (const revisions of revisionsFrom(couch, prefix, signal)) await remover.end(revisions)
+}
+
+/** Deletes past versions or heads, and counts them. @returns {Promise<boolean>} whether there were any */
+async function endPages (remover, pages, isHead) {
+  const { tally, limits } = remover
+  let isEmpty = true
+  for await (const revisions of pages) {
+    isEmpty = false
+    for (const chunk of chunks(revisions, limits.batch)) {
+      const { size } = await remover.end(chunk)
+      tally.versions += size
+      if (isHead) tally.tiles = tally.heads += size
+      remover.onProgress?.(tally)
     }
-    await endDocuments(remover, singleIds(layer))
   }
-  await remover.finish()
-  return { ...tally, editions: editionCount, left: otherIds.size }
+  return !isEmpty
+}
+
+/** Deletes editions, statements and styles, limits, and the layer document. @returns number of editions */
+async function endRecords (remover, layer, editionIds) {
+  const editionCount = await endDocuments(remover, editionIds)
+  for (const prefix of statementPrefixes(layer)) {
+    for await (const revisions of revisionsFrom(remover.couch, prefix, remover.signal)) await remover.end(revisions)
+  }
+  await endDocuments(remover, singleIds(layer))
+  return editionCount
 }
 
 /**
