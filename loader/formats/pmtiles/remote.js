@@ -129,19 +129,9 @@ export class RemoteFile {
 
   /** Checks that an answer is a part of the same file as the first answer. Returns the last byte of that part. */
   #check ({ statusCode: status, headers }, from) {
-    if (status === 404 || status === 410) throw new TilecouchError('SOURCE_NOT_FOUND', { value: this.shown })
-    if (status === 401 || status === 403) {
-      throw this.#failed(`the server wants another name, password or signature (${status})`)
-    }
-    if (status === 412) throw this.#replaced()
-    if (status === 429 || status >= 500) throw new Lost(`the server answered ${status}`)
-    if (status === 200 || (status === 206 && headers['content-encoding'])) {
-      throw this.#failed('its server does not send parts of files (range requests): fetch it first, and load the file')
-    }
-    const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/i.exec(String(headers['content-range'])) ?? []
-    if (status !== 206 || first === undefined) {
-      throw this.#failed(`the server answered ${status}${status === 206 ? ' without a range' : ''}`)
-    }
+    const range = /^bytes (\d+)-(\d+)\/(\d+|\*)$/i.exec(String(headers['content-range']))
+    if (status !== 206 || headers['content-encoding'] || !range) throw this.#errorOf(status, headers)
+    const [, first, last, total] = range
     const size = total === '*' ? this.size : +total
     if (+first !== from || +last < from || (Number.isFinite(size) && +last >= size)) {
       throw this.#failed('the server sent another part than it was asked for')
@@ -153,6 +143,20 @@ export class RemoteFile {
       throw this.#replaced()
     }
     return +last
+  }
+
+  /** The error of an answer that is no part of a file. */
+  #errorOf (status, headers) {
+    if (status === 404 || status === 410) return new TilecouchError('SOURCE_NOT_FOUND', { value: this.shown })
+    if (status === 401 || status === 403) {
+      return this.#failed(`the server wants another name, password or signature (${status})`)
+    }
+    if (status === 412) return this.#replaced()
+    if (status === 429 || status >= 500) return new Lost(`the server answered ${status}`)
+    if (status === 200 || (status === 206 && headers['content-encoding'])) {
+      return this.#failed('its server does not send parts of files (range requests): fetch it first, and load the file')
+    }
+    return this.#failed(`the server answered ${status}${status === 206 ? ' without a range' : ''}`)
   }
 
   #failed (why, cause) {
