@@ -64,33 +64,42 @@ export async function compose (folder = root) {
   const names = new Set([...Object.keys(designs), ...Object.keys(views)])
   const isOwn = path.resolve(folder) === path.resolve(root)
   const attachments = await (isOwn ? ownAttachments() : readAttachments(path.join(folder, 'attachments')))
-  const docs = []
-  for (const name of names) {
-    const where = `_design/${name}`
-    const fields = designs[name] ?? {}
-    if (!/^[a-z][a-z0-9_-]*$/.test(name) || typeof fields !== 'object') {
-      fail(where, 'a design document is a folder with a lower case name')
-    }
-    if (fields.views && views[name]) fail(where, `there are views in _design/${name}/views and in views/${name}`)
-    if (fields._id || fields._rev || fields._attachments) fail(where, '_id, _rev and _attachments are not files')
-    const designViews = views[name] ?? fields.views
-    if (designViews !== undefined && typeof designViews !== 'object') {
-      fail(`views/${name}`, 'views are folders: views/DESIGN/VIEW/map.js')
-    }
-    for (const [view, { map } = {}] of Object.entries(/** @type {any} */ (designViews ?? {}))) {
-      if (typeof map !== 'string') fail(`views/${name}/${view}`, 'a view needs a map.js')
-    }
-    const files = name === VIEWER ? toAttachments(attachments) : {}
-    docs.push({
-      _id: `_design/${name}`,
-      language: 'javascript',
-      ...fields,
-      ...(designViews && { views: designViews }),
-      ...(Object.keys(files).length && { _attachments: files }),
-      couchapp: { signatures: signaturesOf(files) }
-    })
-  }
+  const docs = [...names].map(name =>
+    designOf(name, designs[name] ?? {}, views[name], name === VIEWER ? toAttachments(attachments) : {}))
   return docs.sort((a, b) => Number(!a.views) - Number(!b.views) || (a._id < b._id ? -1 : 1))
+}
+
+/**
+ * @param {string} name
+ * @param {Record<string, any>} fields of _design/NAME
+ * @param {Record<string, any> | undefined} views of views/NAME
+ * @param {NonNullable<Deployed['_attachments']>} files
+ * @returns {DesignDocument}
+ */
+function designOf (name, fields, views, files) {
+  const where = `_design/${name}`
+  if (!/^[a-z][a-z0-9_-]*$/.test(name) || typeof fields !== 'object') {
+    fail(where, 'a design document is a folder with a lower case name')
+  }
+  if (fields.views && views) fail(where, `there are views in _design/${name}/views and in views/${name}`)
+  if (fields._id || fields._rev || fields._attachments) fail(where, '_id, _rev and _attachments are not files')
+  const allViews = views ?? fields.views
+  checkViews(name, allViews ?? {})
+  return {
+    _id: where,
+    language: 'javascript',
+    ...fields,
+    ...(allViews && { views: allViews }),
+    ...(Object.keys(files).length && { _attachments: files }),
+    couchapp: { signatures: signaturesOf(files) }
+  }
+}
+
+function checkViews (name, views) {
+  if (typeof views !== 'object') fail(`views/${name}`, 'views are folders: views/DESIGN/VIEW/map.js')
+  for (const [view, { map } = {}] of Object.entries(/** @type {Record<string, any>} */ (views))) {
+    if (typeof map !== 'string') fail(`views/${name}/${view}`, 'a view needs a map.js')
+  }
 }
 
 const composeOwn = shared(() => compose().then(deepFreeze))
