@@ -39,26 +39,8 @@ export async function push (couch, docs, { dryRun = false, signal, onProgress } 
   const pushed = /** @type {Pushed[]} */ ([])
   for (const doc of docs) {
     const fields = differingFields(await readStored(couch, doc), doc)
-    const changeAction = fields?.length ? 'changed' : 'unchanged'
-    const action = fields ? changeAction : 'new'
-    pushed.push({ id: doc._id, action, fields: fields ?? [] })
-    if (dryRun) continue
-    if (action === 'unchanged') {
-      if (!doc.views) continue
-      await removeStaging(couch, doc) // left by a push that was killed after the swap
-      await warmViews(couch, doc._id, doc, signal, onProgress) // it may have been killed before its index was built
-      continue
-    }
-    // a changed index is built while the old one still serves; a new one has no readers yet
-    const isStaged = doc.views && fields?.some(field => field === 'views' || field === 'language')
-    if (isStaged) await buildIndex(couch, doc, signal, onProgress)
-    onProgress?.({ id: doc._id, step: 'swap' })
-    await couch.update(doc._id, stored => differingFields(stored, doc)?.length === 0 ? undefined : doc)
-    if (doc.views) await warmViews(couch, doc._id, doc, signal, onProgress)
-    if (isStaged) {
-      await waitForCommit(couch, doc._id, signal)
-      await removeStaging(couch, doc)
-    }
+    pushed.push({ id: doc._id, action: actionOf(fields), fields: fields ?? [] })
+    if (!dryRun) await deploy(couch, doc, fields, signal, onProgress)
   }
   for (const id of await findRetired(couch, docs)) {
     pushed.push({ id, action: 'removed', fields: [] })
@@ -68,6 +50,35 @@ export async function push (couch, docs, { dryRun = false, signal, onProgress } 
     await couch.request({ method: 'POST', path: '_view_cleanup', body: {} })
   }
   return pushed
+}
+
+function actionOf (fields) {
+  if (!fields) return 'new'
+  return fields.length ? 'changed' : 'unchanged'
+}
+
+/**
+ * @param {import('../store/couch.js').Couch} couch @param {import('./compose.js').DesignDocument} doc
+ * @param {string[] | null} fields that differ, as differingFields returns them
+ * @param {AbortSignal} [signal] @param {(event: PushEvent) => void} [onProgress]
+ */
+async function deploy (couch, doc, fields, signal, onProgress) {
+  if (fields?.length === 0) {
+    if (!doc.views) return
+    await removeStaging(couch, doc) // left by a push that was killed after the swap
+    await warmViews(couch, doc._id, doc, signal, onProgress) // it may have been killed before its index was built
+    return
+  }
+  // a changed index is built while the old one still serves; a new one has no readers yet
+  const isStaged = doc.views && fields?.some(field => field === 'views' || field === 'language')
+  if (isStaged) await buildIndex(couch, doc, signal, onProgress)
+  onProgress?.({ id: doc._id, step: 'swap' })
+  await couch.update(doc._id, stored => differingFields(stored, doc)?.length === 0 ? undefined : doc)
+  if (doc.views) await warmViews(couch, doc._id, doc, signal, onProgress)
+  if (isStaged) {
+    await waitForCommit(couch, doc._id, signal)
+    await removeStaging(couch, doc)
+  }
 }
 
 /** Finds retired documents whose views are all deployed. Another couchapp may have documents of the same names. */
