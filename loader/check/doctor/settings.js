@@ -121,48 +121,63 @@ function valueOf (config, key) {
 
 /** Checks pages in browsers: which origins may read (CORS), and which scripts run with the server's origin (CSP). */
 async function lookAtBrowsers (inspection, /** @type {any} */ { csp = {}, cors = {}, chttpd = {} }) {
-  const { subject: { url, cors: expectedCors, allowViewer = false, embedders: framedBy } } = inspection
-  const add = (key, finding) => finding && inspection.add('settings', key, finding)
-  const set = (key, value) => {
-    const path = `_node/_local/_config/${key}`
-    // CouchDB answers with a bare string
-    const request = { method: 'PUT', path, server: true, body: JSON.stringify(value), raw: true }
-    return { fix: () => new Couch(url, { retries: 2 }).request(request) }
+  const isOn = chttpd.enable_cors === 'true' && Boolean(cors.origins)
+  const readByAll = isOn && splitList(cors.origins).includes('*')
+  lookAtCors(inspection, cors, chttpd, readByAll)
+  const currentPolicy = csp.attachments_header_value ?? 'sandbox' // CouchDB's default
+  await lookAtPolicy(inspection, currentPolicy)
+  if (csp.attachments_enable === 'false') {
+    const why = 'Every attached page runs its scripts with the session of its visitor.'
+    inspection.add('settings', 'csp/attachments_enable',
+      bad('false', why, 'csp/attachments_enable = true', fixOf(inspection, 'csp/attachments_enable', 'true')))
   }
+  const lets = csp.attachments_enable === 'false' ? 'anything' : letsRun(currentPolicy)
+  const viewer = lets === 'nothing'
+    ? 'CouchDB does not serve the viewer, a gateway does (--fix --allow-viewer allows it here too)'
+    : 'the viewer runs'
+  const readers = readByAll ? 'every origin' : cors.origins
+  const origins = isOn ? readers : 'no other origin'
+  inspection.add('settings', 'browsers', ok(`${viewer}; pages of ${origins} read`))
+}
+
+/** The fix of a finding: sets a value in the configuration. */
+function fixOf ({ subject: { url } }, key, value) {
+  const path = `_node/_local/_config/${key}`
+  // CouchDB answers with a bare string
+  const request = { method: 'PUT', path, server: true, body: JSON.stringify(value), raw: true }
+  return { fix: () => new Couch(url, { retries: 2 }).request(request) }
+}
+
+function lookAtCors (inspection, cors, chttpd, readByAll) {
+  const { cors: expectedCors } = inspection.subject
   const corsSettings = expectedCors === undefined
     ? []
     : [['chttpd/enable_cors', chttpd.enable_cors, 'true'], ['cors/origins', cors.origins, expectedCors]]
   for (const [key, value, expected] of corsSettings) {
     if (value === expected) continue
     const why = 'Pages of these origins cannot read the store. The setting applies to every database of the server.'
-    add(key, warning(value ?? 'not set', why, `${key} = ${expected}, as --fix --cors sets it`, set(key, expected)))
+    const advice = `${key} = ${expected}, as --fix --cors sets it`
+    inspection.add('settings', key, warning(value ?? 'not set', why, advice, fixOf(inspection, key, expected)))
   }
-  const isOn = chttpd.enable_cors === 'true' && Boolean(cors.origins)
-  const readByAll = isOn && splitList(cors.origins).includes('*')
   if (cors.credentials === 'true' && (expectedCors === '*' || (expectedCors === undefined && readByAll))) {
-    add('cors/credentials', warning('true, and cors/origins *',
+    inspection.add('settings', 'cors/credentials', warning('true, and cors/origins *',
       'Pages of every origin would read with the rights of their visitor.',
-      'cors/credentials = false, or cors/origins as a list', expectedCors && set('cors/credentials', 'false')))
+      'cors/credentials = false, or cors/origins as a list',
+      expectedCors && fixOf(inspection, 'cors/credentials', 'false')))
   }
-  // keep the present frames unless --embed names others, and keep the other stores of the server
-  const currentPolicy = csp.attachments_header_value ?? 'sandbox' // CouchDB's default
+}
+
+/** Checks the policy. Keeps the present frames unless --embed names others, and the other stores of the server. */
+async function lookAtPolicy (inspection, currentPolicy) {
+  const { url, allowViewer = false, embedders: framedBy } = inspection.subject
   const storePath = new URL(url).pathname.replace(/\/$/, '')
   const stores = [...new Set([...storesIn(currentPolicy), storePath])].sort()
   const { allowed, missing } = await lookAtOrigins(inspection, { currentPolicy, stores, storePath })
   const policy = await couchPolicy({ embed: framedBy ?? embedders(currentPolicy), stores, origins: allowed })
   const runs = await runsViewer(currentPolicy)
-  add(CSP, policyFault(currentPolicy, { policy, allowViewer, missing, runs, fix: set(CSP, policy) }))
-  if (csp.attachments_enable === 'false') {
-    add('csp/attachments_enable', bad('false', 'Every attached page runs its scripts with the session of its visitor.',
-      'csp/attachments_enable = true', set('csp/attachments_enable', 'true')))
-  }
-  const lets = csp.attachments_enable === 'false' ? 'anything' : letsRun(csp.attachments_header_value ?? 'sandbox')
-  const viewer = lets === 'nothing'
-    ? 'CouchDB does not serve the viewer, a gateway does (--fix --allow-viewer allows it here too)'
-    : 'the viewer runs'
-  const readers = readByAll ? 'every origin' : cors.origins
-  const origins = isOn ? readers : 'no other origin'
-  add('browsers', ok(`${viewer}; pages of ${origins} read`))
+  const fix = fixOf(inspection, CSP, policy)
+  const finding = policyFault(currentPolicy, { policy, allowViewer, missing, runs, fix })
+  if (finding) inspection.add('settings', CSP, finding)
 }
 
 /**
