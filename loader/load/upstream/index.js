@@ -178,31 +178,40 @@ export class Upstream {
     const answer = await this.#requester.get(url, { headers: conditions(validators), signal })
     const { status, headers } = answer
     const time = currentTime()
-    const tiles = block ? tilesOf(block) : [tile]
-    const fresh = { expires: expiryFrom(headers, { ...this.#settings, ttl: this.#layer.ttl, now: time }) }
+    const expires = expiryFrom(headers, { ...this.#settings, ttl: this.#layer.ttl, now: time })
+    const unchanged = { kind: /** @type {const} */ ('unchanged'), tiles: block ? tilesOf(block) : [tile], asked: tile }
     if (status === 304 && (validators.etag || validators.lastModified)) {
-      const origin = { ...validatorFields(validators), url, ...validatorsFrom(headers) }
-      return { kind: 'unchanged', tiles, asked: tile, origin, ...fresh }
+      return { ...unchanged, origin: { ...validatorFields(validators), url, ...validatorsFrom(headers) }, expires }
     }
     const isEmpty = status === 200 && this.#isVector && !answer.bytes.length
     if ([404, 410, 204].includes(status) || isEmpty) return this.#rememberMissing(tile)
-    if (status === 401 || status === 403) throw this.#rememberRefused(tile, status)
-    if (status === 429) {
-      const details = { why: 'it gets too many requests (429)', retryAfter: retryAfter(headers) }
-      throw new TilecouchError('UPSTREAM_REFUSED', { url: this.url, status, ...details })
-    }
-    if (status !== 200) throw this.#failed(`it answered ${status}`, status)
+    if (status !== 200) throw this.#errorOf(answer, tile)
 
-    const conceal = text => this.#secrets.conceal(text)
-    const received = await tileFrom(answer, { vector: this.#isVector, conceal, limit: this.#requester.maxBytes })
-    const why = 'why' in received ? received.why : this.#problemOf(received, address)
-    if ('why' in received || why) throw this.#failed(why)
+    const image = await this.#imageFrom(answer, address)
     const digest = this.#mustCut(address) ? digestOf(answer.bytes) : undefined
     const origin = { url, ...validatorsFrom(headers), ...(digest && { digest }) }
     // the same picture is not cut again: another encoder must not make a new version
-    if (digest && digest === validators.digest) return { kind: 'unchanged', tiles, asked: tile, origin, ...fresh }
+    if (digest && digest === validators.digest) return { ...unchanged, origin, expires }
     const lastModified = this.#settings.time === 'modified' ? modifiedFrom(headers, time) : undefined
-    return { kind: 'tiles', tiles: [{ ...tile, ...received }], origin, ...fresh, ...(lastModified && { lastModified }) }
+    return { kind: 'tiles', tiles: [{ ...tile, ...image }], origin, expires, ...(lastModified && { lastModified }) }
+  }
+
+  /** The error of an answer that has neither a tile nor says that there is none. */
+  #errorOf ({ status, headers }, tile) {
+    if (status === 401 || status === 403) return this.#rememberRefused(tile, status)
+    if (status !== 429) return this.#failed(`it answered ${status}`, status)
+    const details = { why: 'it gets too many requests (429)', retryAfter: retryAfter(headers) }
+    return new TilecouchError('UPSTREAM_REFUSED', { url: this.url, status, ...details })
+  }
+
+  /** The tile or picture of an answer. */
+  async #imageFrom (answer, address) {
+    const conceal = text => this.#secrets.conceal(text)
+    const image = await tileFrom(answer, { vector: this.#isVector, conceal, limit: this.#requester.maxBytes })
+    if ('why' in image) throw this.#failed(image.why)
+    const problem = this.#problemOf(image, address)
+    if (problem) throw this.#failed(problem)
+    return image
   }
 
   /** @returns {Answer} */
