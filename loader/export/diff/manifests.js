@@ -47,6 +47,31 @@ async function compareByBlocks (store, layer, times, zooms = { min: 0, max: Infi
   if (!manifests.length || statements.isBeingRemoved) return undefined
   const hasZoom = z => z >= zooms.min && z <= zooms.max
   const rows = (await store.timesByZoom(layer, lastTime === '~' ? undefined : lastTime)).filter(({ z }) => hasZoom(z))
+  const { editions, places, blockCount } = await readEditions(statements, manifests, hasZoom)
+  const total = rows.reduce((sum, { versions }) => sum + versions, 0)
+  if (blockCount * manifestDiffDefaults.versions > total) return undefined
+  const versionsByTime = new Map()
+  const same = new Map()
+  /** @type {Map<number, {x: number, y: number, tiles: Uint16Array}[]>} */
+  const differing = new Map()
+  const { concurrency } = manifestDiffDefaults
+  const compared = pMapIterable(places, place => comparePlace(statements, place, editions, times), { concurrency })
+  for await (const diff of compared) {
+    if (signal?.aborted) throw new TilecouchError('ABORTED')
+    if (!diff) return undefined // a block has not been replicated yet
+    const { z, x, y } = diff
+    for (const [time, versions] of diff.written) addTo(versionsByTime, `${time} ${z}`, versions)
+    addTo(same, z, diff.same)
+    const tiles = Uint16Array.from(diff.differing)
+    if (tiles.length) differing.set(z, [...differing.get(z) ?? [], { x, y, tiles }])
+  }
+  const isSame = ({ time, z, versions }) => versionsByTime.get(`${time} ${z}`) === versions
+  const isAll = rows.length === versionsByTime.size && rows.every(isSame)
+  return isAll ? { layer, same, differing: () => inOrder(differing) } : undefined
+}
+
+/** Reads the blocks of the manifests. blockCount: of different blocks, which must be read */
+async function readEditions (statements, manifests, hasZoom) {
   const editions = []
   const [places, names] = [new Set(), new Set()]
   for (const manifest of manifests) {
@@ -58,30 +83,10 @@ async function compareByBlocks (store, layer, times, zooms = { min: 0, max: Infi
     }
     editions.push(editionOf(statements, manifest, blocks))
   }
-  const total = rows.reduce((sum, { versions }) => sum + versions, 0)
-  if (names.size * manifestDiffDefaults.versions > total) return undefined
-  const versionsByTime = new Map()
-  const same = new Map()
-  /** @type {Map<number, {x: number, y: number, tiles: Uint16Array}[]>} */
-  const differing = new Map()
-  const { concurrency } = manifestDiffDefaults
-  const compared = pMapIterable(places, place => comparePlace(statements, place, editions, times), { concurrency })
-  for await (const diff of compared) {
-    if (signal?.aborted) throw new TilecouchError('ABORTED')
-    if (!diff) return undefined // a block has not been replicated yet
-    const { z, x, y } = diff
-    for (const [time, versions] of diff.written) {
-      const key = `${time} ${z}`
-      versionsByTime.set(key, (versionsByTime.get(key) ?? 0) + versions)
-    }
-    same.set(z, (same.get(z) ?? 0) + diff.same)
-    const tiles = Uint16Array.from(diff.differing)
-    if (tiles.length) differing.set(z, [...differing.get(z) ?? [], { x, y, tiles }])
-  }
-  const isSame = ({ time, z, versions }) => versionsByTime.get(`${time} ${z}`) === versions
-  const isAll = rows.length === versionsByTime.size && rows.every(isSame)
-  return isAll ? { layer, same, differing: () => inOrder(differing) } : undefined
+  return { editions, places, blockCount: names.size }
 }
+
+const addTo = (counts, key, count) => counts.set(key, (counts.get(key) ?? 0) + count)
 
 function * inOrder (differing) {
   for (const z of [...differing.keys()].sort(compareInner)) {
