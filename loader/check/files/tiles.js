@@ -38,20 +38,15 @@ export async function examineAll (jobs, { report, decode = true, tileSize, unpac
   /** Results of contents that several tiles show, such as the ocean. @type {LRUCache<string, Examined>} */
   const contents = new LRUCache({ max: tilesDefaults.contents })
   const examined = pMapIterable(jobs, job => examineJob(job, contents, { decode, tileSize, unpacked }), { concurrency })
-  for await (const { where, missing, size, type, width, height, problems } of examined) {
+  for await (const tile of examined) {
+    const { where, missing, width, height, problems } = tile
     if (signal?.aborted) throw new TilecouchError('ABORTED')
     if (missing) continue
     report.addAll(where, problems)
     if (width && isTileSize(width, height)) side ??= width
-    const expected = side ?? USUAL
-    // twice the size is for sharp screens
-    if (width && (width !== height || ![expected, 2 * expected].includes(width))) {
-      report.add('odd-size', where, `${width} x ${height} pixels, tiles are ${expected} x ${expected}`)
-    }
-    done.tiles++
-    done.bytes += size
-    if (type) done.types[type] = (done.types[type] ?? 0) + 1
-    if (decode && type && !problems.some(([code]) => UNDECODED.has(code))) done.decoded++
+    const sizeProblem = sizeProblemOf(width, height, side)
+    if (sizeProblem) report.add('odd-size', where, sizeProblem)
+    countTile(done, tile, decode)
     onTile?.(done)
   }
   if (signal?.aborted) throw new TilecouchError('ABORTED')
@@ -59,6 +54,20 @@ export async function examineAll (jobs, { report, decode = true, tileSize, unpac
 }
 
 const UNDECODED = new Set(['truncated-tile', 'undecodable-tile', 'oversized-tile'])
+
+/** Counts an examined tile. */
+function countTile (done, /** @type {Examined} */ { size, type, problems }, decode) {
+  done.tiles++
+  done.bytes += size
+  if (type) done.types[type] = (done.types[type] ?? 0) + 1
+  if (decode && type && !problems.some(([code]) => UNDECODED.has(code))) done.decoded++
+}
+
+/** The problem of an image that has not the size of the tiles, nor twice that size, for sharp screens. */
+function sizeProblemOf (width, height, side = USUAL) {
+  if (!width || (width === height && [side, 2 * side].includes(width))) return undefined
+  return `${width} x ${height} pixels, tiles are ${side} x ${side}`
+}
 
 /**
  * @typedef {{size: number, type?: string, width?: number, height?: number, problems: any}} Examined
