@@ -40,34 +40,42 @@ async function runCheck (context, options, names) {
   const { only, fix = false, live, decode, scheme } = options
   if (live && !(only === 'conflicts' && fix)) refuse('--live', true, 'it goes with --only conflicts --fix')
   const wholeOption = fix ? '--fix' : only && '--only'
-  const { file, layers = [], time } = await targetOf(names, { isOfStore: Boolean(wholeOption) })
+  const target = await targetOf(names, { isOfStore: Boolean(wholeOption) })
   const part = { ...await partOf(options), scheme, grid: options.grid }
-  const isPart = Boolean(part.area || part.zooms || time || file)
+  refuseParts(options, target, part, wholeOption)
+  const settings = { ...part, fix, decode, signal: context.signal }
+  if (target.file) return runTask(context, undefined, checkTask(context, options, target.file, settings))
+  const layer = target.layers?.length === 1 ? target.layers[0] : undefined
+  const about = { command: 'check', layer, follows: live }
+  return runStoreTask(context, options, store => {
+    if (only === 'conflicts') return { ...about, ...conflictsTask(context, options, store, target.layers) }
+    if (only === 'upgrade') return { ...about, ...upgradeTask(context, options, store) }
+    const subject = layer === undefined ? store : { store, layer, time: target.time }
+    const layers = layer === undefined ? target.layers : undefined
+    return { ...about, ...checkTask(context, options, subject, { ...settings, layers }) }
+  })
+}
+
+/**
+ * Refuses a part of a layer where whole layers are needed, and a part of several layers.
+ * @param {Record<string, any>} options @param {Target} target
+ */
+function refuseParts ({ only, zoom = true }, { file, layers = [], time }, { area, zooms }, wholeOption) {
+  const isPart = Boolean(area || zooms || time || file)
   if (wholeOption && isPart) refuse(wholeOption, only ?? true, 'it takes whole layers, as they are now')
   if (only === 'upgrade' && layers.length) refuse('--only', only, 'upgrade concerns the whole store: name no layers')
-  if (isPart && !file && layers.length !== 1) refuse('--zoom', options.zoom ?? true, 'name one layer, file or folder')
-  const settings = { ...part, fix, decode, signal: context.signal }
-  if (file) return runTask(context, undefined, checkTask(context, options, file, settings))
-  const [layer] = layers.length === 1 ? layers : []
-  return runStoreTask(context, options, store => {
-    const about = { command: 'check', layer, follows: live }
-    const chosenLayers = layers.length ? layers : undefined
-    if (only === 'conflicts') return { ...about, ...conflictsTask(context, options, store, chosenLayers) }
-    if (only === 'upgrade') return { ...about, ...upgradeTask(context, options, store) }
-    const subject = layer === undefined ? store : { store, layer, time }
-    return {
-      ...about, ...checkTask(context, options, subject, { ...settings, layers: layer ? undefined : chosenLayers })
-    }
-  })
+  if (isPart && !file && layers.length !== 1) refuse('--zoom', zoom, 'name one layer, file or folder')
 }
 
 // no layer has such a name: it must be a file
 const isNameOfFile = text => /[\\/]|\.[a-z]+$/i.test(text.replace(/@.*/, ''))
 
 /**
+ * @typedef {{file?: string, layers?: string[], time?: string}} Target
+ *
  * @param {string[]} names
  * @param {{isOfStore: boolean}} options isOfStore: a layer comes before a file or folder with its name
- * @returns {Promise<{file?: string, layers?: string[], time?: string}>}
+ * @returns {Promise<Target>}
  */
 async function targetOf (names, { isOfStore }) {
   const [name] = names
