@@ -29,19 +29,12 @@ export async function planLoad (store, source, { layer, time, complete, area: ar
   checkLayer(layer)
   const editionTime = time ? startOf(time) : source.time ?? now()
   const doc = await store?.couch.get(layerId(layer))
-  const editions = doc ? await store?.editions(layer) ?? [] : []
+  const editions = store && doc ? await store.editions(layer) : []
   const hasOthers = editions.some(edition => edition.time !== editionTime && edition.finished)
   const grid = gridOf({ ...source.fields, ...doc })
   const area = areaOption?.in(grid)
   const georeference = new Georeference(source, { grid, layerBounds: hasOthers ? doc.bounds : undefined })
-  const { extent } = georeference
-  const counts = new Map()
-  for await (const { z, x, y, gone } of source.tiles()) {
-    if (signal?.aborted) throw new TilecouchError('ABORTED')
-    if (!gone) extent.add(z, x, y)
-    counts.set(z, (counts.get(z) ?? 0) + 1)
-  }
-  const byZoom = [...counts].sort(([a], [b]) => a - b).map(([z, tiles]) => ({ z, tiles }))
+  const byZoom = await countByZoom(source, georeference.extent, signal)
   const edition = await store?.edition(layer, editionTime)
   const where = georeference.describe({})
   const warnings = georeference.warnings({ layer })
@@ -59,6 +52,17 @@ export async function planLoad (store, source, { layer, time, complete, area: ar
       ? 0
       : await countLacking(store, source, { layer, area, zooms, signal }).catch(ignoring('INDEX_MISSING')) ?? null
   }
+}
+
+/** Counts the tiles of the source by zoom, and extends an extent by those with an image. */
+async function countByZoom (source, extent, signal) {
+  const counts = new Map()
+  for await (const { z, x, y, gone } of source.tiles()) {
+    if (signal?.aborted) throw new TilecouchError('ABORTED')
+    if (!gone) extent.add(z, x, y)
+    counts.set(z, (counts.get(z) ?? 0) + 1)
+  }
+  return [...counts].sort(([a], [b]) => a - b).map(([z, tiles]) => ({ z, tiles }))
 }
 
 /** Counts the tiles of the layer that the source lacks. */
