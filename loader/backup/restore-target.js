@@ -40,20 +40,13 @@ export async function openTarget (couch, chain) {
     /** Closes the database, and creates it if necessary. @param {{chain: string[], q?: number}} options */
     async begin ({ chain: newChain, q }) {
       check(newChain)
-      if (!info) await createDatabase(couch, q)
+      if (!info && !await couch.createDatabase({ q })) {
+        throw new TilecouchError('RESTORE_NOT_EMPTY', { db: couch.url, why: 'somebody else has just created it' })
+      }
       await new Store(couch).secure(filledFrom(newChain))
     },
     /** @param {any} [rights] unless given, it stays closed */
     end: (rights = CLOSED_SECURITY) => new Store(couch).secure(rights)
-  }
-}
-
-async function createDatabase (couch, q) {
-  try {
-    await couch.request({ method: 'PUT', qs: { ...(q && { q }) } })
-  } catch (error) {
-    if (error.details?.status !== 412) throw error
-    throw new TilecouchError('RESTORE_NOT_EMPTY', { db: couch.url, why: 'somebody else has just created it' })
   }
 }
 

@@ -72,6 +72,21 @@ export class Couch extends CouchClient {
   }
 
   /**
+   * Creates the database.
+   * @param {{q?: number, n?: number, signal?: AbortSignal}} options q: shards; n: copies in a cluster
+   * @returns {Promise<boolean>} false if another program has just created it
+   */
+  async createDatabase ({ q, n, signal }) {
+    try {
+      await this.request({ method: 'PUT', qs: { ...(q && { q }), ...(n && { n }) }, signal })
+      return true
+    } catch (error) {
+      if (error.details?.status !== 412) throw error
+      return false
+    }
+  }
+
+  /**
    * As CouchClient, but refuses a server that compresses tiles: their digests would not be those of their bytes, and
    * could not be compared. An admin reads the setting before the first write. Other users may not read it, so the first
    * written tile is checked.

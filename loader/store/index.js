@@ -78,12 +78,7 @@ export class Store {
   }
 
   async #make ({ q, n }, security) {
-    try {
-      await this.couch.request({ method: 'PUT', qs: { ...(q && { q }), ...(n && { n }) } })
-    } catch (error) {
-      if (error.details?.status === 412) return // another program created it
-      throw error
-    }
+    if (!await this.couch.createDatabase({ q, n })) return
     this.isNew = true
     await this.secure(security)
   }

@@ -32,12 +32,7 @@ const BESIDE = new Set(['_rev', '_revisions', '_attachments'])
 
 /** @param {Couch} target @param {AbortSignal} [signal] */
 export async function makeDatabase (target, signal) {
-  try {
-    await target.request({ method: 'PUT', signal })
-  } catch (error) {
-    if (error.details?.status !== 412) throw error // another program has just created it
-    return
-  }
+  if (!await target.createDatabase({ signal })) return
   await new Store(target).secure(PRIVATE_SECURITY)
   await beginFilling(target)
 }
