@@ -90,7 +90,7 @@ export class Scene {
   /** Whether every tile shows what it should, or has failed and reported it. */
   get isShown () {
     if (this.#updating) return false
-    for (const item of this.#items) if (!SETTLED.has(this.#stateOf(item)) && this.#isCurrent(item)) return false
+    for (const item of this.#items) if (this.#isPending(item)) return false
     return true
   }
 
@@ -232,8 +232,9 @@ export class Scene {
   /** Shows staged images unless other tiles must come first, and reports when all tiles are shown. */
   #showStaged () {
     if (this.#updating) return
-    const { isAwaited, isOlder } = this.#pending()
-    const mustWait = isAwaited && isOlder && !this.#isWaitOver
+    const pendingItems = [...this.#items].filter(item => this.#isPending(item) && this.#stateOf(item) !== 'late')
+    const isAwaited = pendingItems.some(item => this.#stateOf(item) !== 'staged')
+    const mustWait = isAwaited && !this.#isWaitOver && pendingItems.some(hasOlder)
     this.isStepping &&= mustWait
     if (mustWait) this.#timer ??= setTimeout(() => this.#stopWaiting(), this.#options.together)
     else this.#timer = void clearTimeout(this.#timer)
@@ -246,17 +247,9 @@ export class Scene {
     this.#listeners.onShown()
   }
 
-  /** Whether a tile has to come before others, and whether a tile would change that shows an older image. */
-  #pending () {
-    let isAwaited = false
-    let isOlder = false
-    for (const item of this.#items) {
-      const state = this.#stateOf(item)
-      if (SETTLED.has(state) || state === 'late' || !this.#isCurrent(item)) continue
-      isAwaited ||= state !== 'staged'
-      isOlder ||= hasOlder(item)
-    }
-    return { isAwaited, isOlder }
+  /** @param {Item} item */
+  #isPending (item) {
+    return !SETTLED.has(this.#stateOf(item)) && this.#isCurrent(item)
   }
 
   /** @param {boolean} mustWait for other tiles @returns {boolean} whether a tile that had a result shows another one */

@@ -319,6 +319,16 @@ onEachStore('renaming a layer', backend => {
     await assert.rejects(moveLayer(store, 'nowhere', 'taken'), { code: 'LAYER_NOT_FOUND' })
   })
 
+  it('that was killed just before its end is ended by the next run, but not by a dry run', async () => {
+    await store.defineLayer('ended')
+    await store.couch.update('layer:ended', stored => ({ ...stored, renaming: 'began' }))
+    const renaming = async () => (await store.couch.get('layer:ended')).renaming
+    assert.equal((await moveLayer(store, 'began', 'ended', { dryRun: true })).done, true)
+    assert.equal(await renaming(), 'began')
+    assert.equal((await moveLayer(store, 'began', 'ended')).done, true)
+    assert.equal(await renaming(), undefined)
+  })
+
   it('loses no tile of a load at the same time', async () => {
     await writeVariedLayer(store, 'busy')
     const newerTiles = square({ layer: 'busy', time: T(20), side: 4, seed: (x, y) => 400 + x + y })

@@ -1,18 +1,10 @@
 // Pure functions that collect the findings of the overview: those of the last `tilecouch doctor` and those of the page
 // itself. Both have one form; the worst comes first.
 import { isOpen } from '../../../core/access.js'
+import { STATES, findingDefaults } from '../../../core/findings.js'
 import { workState } from '../../../core/work.js'
 import { pendingOf } from './figures.js'
 
-export const findingDefaults = { // as the doctor has them, see loader/check/doctor/inspection.js
-  waste: 2, // file size / data in use
-  waits: 536_870_912, // wasted bytes at which CouchDB compacts by itself
-  little: 100e6, // wasted bytes that do not matter
-  behind: 10_000, // changes that an index has yet to read: some seconds of work
-  far: 1_000_000 // changes that an index has yet to read: minutes of work
-}
-
-export const STATES = ['bad', 'warning', 'unknown', 'ok']
 const DESIGN = '_design/versions'
 const VIEWS = ['by_area', 'by_tile', 'by_time', 'by_zoom', 'conflicts', 'expiring', 'rest_by_area', 'stored', 'styles']
 const INTERRUPTED = 7 * 86_400_000 // milliseconds for which interrupted work is reported

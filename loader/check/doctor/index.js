@@ -4,6 +4,7 @@
 //   const { state, findings } = await doctor('http://admin@localhost:5984/tiles')
 //   await doctor(url, { fix: true, cors: 'https://maps.example.org' })
 import { setMaxListeners } from 'node:events'
+import { STATES } from '../../../core/findings.js'
 import { ignoring, timeoutSignal } from '../../../core/promises.js'
 import { scrub } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
@@ -12,7 +13,7 @@ import { databaseConditions } from './database.js'
 import { diskConditions } from './disk.js'
 import { baseOf, gatewayConditions } from './gateway.js'
 import { indexConditions } from './indexes.js'
-import { Inspection, STATES, bad, doctorDefaults, ok } from './inspection.js'
+import { Inspection, bad, doctorDefaults, ok } from './inspection.js'
 import { layerConditions } from './layers.js'
 import { identify, serverConditions } from './server.js'
 import { parseEmbed, parseOrigins, settingConditions } from './settings.js'

@@ -1,14 +1,12 @@
 // One inspection of a store: its findings, and the answers that several conditions need. A condition that cannot be
 // checked becomes a finding of its own, and the other checks go on.
+import { findingDefaults } from '../../../core/findings.js'
 import { fromSeconds, isAdministrative } from '../../../core/index.js'
 import { isUntouched } from '../../store/access.js'
 import { TilecouchError } from '../../errors.js'
 import { isPublished } from '../../couchapp/publish.js'
 import { Couch } from '../../store/couch.js'
 import { Store } from '../../store/index.js'
-
-/** States of findings, the worst first. */
-export const STATES = /** @type {const} */ (['bad', 'warning', 'unknown', 'ok'])
 
 // limits of an inspection, and values from which on a finding is bad or a warning
 export const doctorDefaults = {
@@ -18,13 +16,9 @@ export const doctorDefaults = {
   editions: 200, // newest editions inspected per layer
   sample: 2000, // versions of a layer that its retention policy is tried on
 
-  waste: 2, // file size / data in use: smoosh compacts at this ratio by itself
-  waits: 536870912, // wasted bytes: smoosh compacts at this size by itself, whatever the ratio
-  little: 100e6, // wasted bytes that do not matter
+  ...findingDefaults,
   tombstones: 0.5, // share of all documents: beyond it the changes feed is mostly about deleted documents
   fewTombstones: 10000, // tombstones that do not matter
-  behind: 10000, // changes an index has yet to process: some seconds of work
-  far: 1000000, // changes an index has yet to process: minutes of work, for which readers wait
   free: 0.1, // share of a disk
   fullDisk: 0.05, // share of a disk: CouchDB cannot write when nothing is left
   expired: 1000, // expired tiles
@@ -38,7 +32,7 @@ export const doctorDefaults = {
  * @typedef {object} Finding
  * @property {string} area server, settings, access, database, indexes, disk, layers, gateway
  * @property {string} check
- * @property {typeof STATES[number]} state
+ * @property {typeof import('../../../core/findings.js').STATES[number]} state
  * @property {string} found
  * @property {string} [why] the finding matters
  * @property {string} [advice] what to do

@@ -1,9 +1,9 @@
 // A report as metrics for Prometheus, in a file that node_exporter reads (--collector.textfile.directory). It has
 // figures that no server counts: expired tiles, versions that the retention policy does not keep, the lag of indexes.
 import { Gauge, Registry } from 'prom-client'
+import { STATES } from '../../../core/findings.js'
 import { TilecouchError } from '../../errors.js'
 import { replaceFile } from '../../formats/atomic-file.js'
-import { STATES } from './inspection.js'
 
 const FINDING = ['store', 'area', 'check']
 

@@ -74,7 +74,7 @@ export async function moveLayer (store, from, to, { dryRun, purge, signal, onPro
     total.done = await isNameFree(couch, from)
     if (!total.done) total.left = 1 // at least one, because a load has written meanwhile
   }
-  if (total.done) await finishMove(couch, from, to)
+  if (total.done && !dryRun) await finishMove(couch, from, to)
   return total
 }
 
