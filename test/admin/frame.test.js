@@ -135,7 +135,7 @@ onAdmin('the frame', stage => {
       ([text, source]) => [...document.querySelectorAll('code')].some(code =>
         code.textContent?.startsWith(text) && new RegExp(source).test(code.textContent)),
       ['tilecouch remove osm --all', expectedEnd.source])
-    assert.doesNotMatch(await line.innerText(), new RegExp(stage.owner.password))
+    assert.ok(!(await line.innerText()).includes(`:${stage.owner.password}`))
   })
 
   it('keeps the focus on a save button, and moves it to "Cancel" in a dialog before a removal', async () => {
