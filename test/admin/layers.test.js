@@ -170,7 +170,8 @@ onAdmin('the section Layers', stage => {
     assert.equal((await doc('past')).retention, undefined)
     await save(page)
     await waitUntilSaved(page)
-    await page.locator('.retention .command').getByText('tilecouch prune past --dry-run', { exact: true }).waitFor()
+    await page.locator('.retention .command')
+      .getByText(stage.command('tilecouch prune past --dry-run'), { exact: true }).waitFor()
     assert.deepEqual((await doc('past')).retention, { daily: 3, within: 172800 })
   })
 
@@ -210,7 +211,7 @@ onAdmin('the section Layers', stage => {
     const page = await form('full')
     await page.getByLabel('New name').fill('fuller')
     await page.getByText('tilecouch copy full fuller --move').waitFor()
-    await page.getByText('tilecouch remove full --all', { exact: true }).waitFor()
+    await page.getByText(stage.command('tilecouch remove full --all'), { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Remove the empty layer' }).click()
     await page.getByText('full is not empty').waitFor()
     await page.evaluate(() => { document.location.hash = 'layers/empty' })

@@ -107,7 +107,7 @@ onAdmin('the overview', (stage, kind) => {
     await part(page, 'Disk').getByText('How much room is left is not known').waitFor()
     await part(page, 'What needs attention').getByText('This page sees only a part').waitFor()
     assert.equal(await part(page, 'Disk').locator('code').innerText(),
-      kind === 'CouchDB' ? 'tilecouch doctor' : 'tilecouch doctor --data FOLDER')
+      kind === 'CouchDB' ? stage.command('tilecouch doctor') : 'tilecouch doctor --data FOLDER')
     await part(page, 'What needs attention').getByText('checks are fine').click()
     await page.getByText('Access: validation – the store checks what is written').waitFor()
   })
@@ -144,7 +144,7 @@ onAdmin('the overview', (stage, kind) => {
       .evaluateAll(nodes => nodes.map(node => node.lastChild?.textContent))
     assert.deepEqual(texts, ['10 GB of 100 GB free in /data', 'many tiles', '<b>2 files</b>'])
     assert.deepEqual(await card.locator('.finding code').allInnerTexts(),
-      ['tilecouch seed --expired --all', 'tilecouch prune --expired --all'])
+      ['tilecouch seed --expired --all', 'tilecouch prune --expired --all'].map(text => stage.command(text)))
     await card.getByText('last looked 3 days ago').waitFor()
     await card.getByText('1 check could not be made').waitFor()
     const disk = part(page, 'Disk')

@@ -30,7 +30,7 @@ export function onAdmin (title, body, options = { demo: false }) {
   for (const { name, open } of kinds) {
     describe(`the control room on ${name}: ${title}`, function () {
       this.timeout(60000)
-      const stage = new AdminStage()
+      const stage = new AdminStage(name)
 
       before(async function () {
         stage.pages = new Pages((await openBrowser(this, { webgl: false })).browser, [BEFORE_SIGNING_IN])
@@ -65,8 +65,19 @@ export class AdminStage {
   /** @type {import('../../loader/index.js').Store} */
   store = /** @type {any} */ (null)
 
+  /** @param {string} kind of its store */
+  constructor (kind) {
+    this.kind = kind
+  }
+
   get address () {
     return `${this.backend.viewer}admin`
+  }
+
+  /** A command as pages show it: it names a CouchDB and the user, without the password. */
+  command (text) {
+    const { username, host, pathname } = new URL(this.backend.database)
+    return this.kind === 'CouchDB' ? `${text} --db http://${username}@${host}${pathname}` : text
   }
 
   /** Name and password of the admin. */

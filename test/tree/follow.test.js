@@ -1,8 +1,10 @@
 // Trees that follow a store with `export --tree --live`.
 import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
+import { mock } from 'node:test'
 import { TilecouchError } from '../../core/index.js'
 import { Store } from '../../loader/index.js'
+import { Changes } from '../../loader/export/tree/changes.js'
 import { exportTree } from '../../loader/export/tree/index.js'
 import { TIME_FACTOR, until } from '../../bench/wait.js'
 import { startFront } from '../support/client/front.js'
@@ -177,6 +179,48 @@ onEachStore('trees that follow a store', backend => {
     await untilShown('5/5/5.png', 635)
     await map.settles()
     assert.ok(map.states.some(({ state }) => state === 'comparing'))
+  })
+
+  it('compare all files again when too many tiles changed during the end of a comparison', async () => {
+    const heard = mock.method(Changes.prototype, 'add')
+    let isFirst = true
+    const busyStore = Object.assign(Object.create(map.store), {
+      async * listTiles (...args) {
+        yield * map.store.listTiles(...args)
+        if (!isFirst) return
+        isFirst = false
+        await map.store.write(square({ layer: 'osm', z: 6, time: T1, side: 3, seed: (x, y) => 700 + x * 3 + y }))
+        await until(() => heard.mock.calls.at(-1)?.this.overflow, { what: 'more changes than it remembers' })
+      }
+    })
+    try {
+      await map.follow({ mostChanges: 5 }, busyStore)
+      await map.settles()
+    } finally {
+      heard.mock.restore()
+    }
+    assert.equal(isFirst, false)
+  })
+
+  it('show what was written while the store answered that it has no such database', async () => {
+    const front = await startFront(map.url)
+    try {
+      await map.follow({}, await Store.open(front.accountUrl, { retries: 0 }))
+      await map.store.write([tile(1, 1, T2, 300)])
+      await untilShown('5/1/1.png', 300)
+      const restore = front.rule(() =>
+        ({ status: 404, body: '{"error":"not_found","reason":"Database does not exist."}' }))
+      await front.stop()
+      await front.restart()
+      await until(() => map.states.at(-1).error === 'DATABASE_NOT_FOUND')
+      await map.store.write([tile(2, 2, T2, 301)])
+      restore()
+      await untilShown('5/2/2.png', 301)
+      await map.settles()
+      await map.end()
+    } finally {
+      await front.close().catch(() => {})
+    }
   })
 
   it('never show incomplete or older files while editions are loaded', async () => {

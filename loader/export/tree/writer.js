@@ -136,7 +136,9 @@ export class TreeWriter {
     this.tileWriter.times.open(state?.spent)
     this.#store = identity
     const isSame = state?.store === identity && state.selection === this.selection && state.boot === this.#boot
-    this.#isComplete = Boolean(isSame && state.whole && canContinue(state.place, position))
+    // a follower that began again has not reported the changes since the place of the state
+    const mayContinue = isSame && !this.#follower && canContinue(state.place, position)
+    this.#isComplete = Boolean(mayContinue && state.whole)
     // the place before the first read, so that no change is missed; a follower that began again already has one
     this.#place = this.#isComplete && state ? state.place : this.#follower?.position ?? position
     await this.#writeState()
@@ -239,12 +241,14 @@ export class TreeWriter {
   }
 
   async #compareStep () {
-    const { done, again: changedIds } = await /** @type {Comparison} */ (this.#comparison).step()
+    const comparison = /** @type {Comparison} */ (this.#comparison)
+    const { done, again: changedIds } = await comparison.step()
     for (const id of changedIds) this.#readAgain(id)
     this.onProgress?.(this.tileWriter.tally)
     if (!done) return
     if (this.changes.tiles.size) await this.#writeChanges()
-    if (!this.#isAllCompared()) return
+    // with too many changes, another comparison has begun
+    if (this.#comparison !== comparison || !this.#isAllCompared()) return
     this.#comparison = undefined
     await this.trees.finish()
     this.#isComplete = true
