@@ -77,13 +77,24 @@ export class Couch extends CouchClient {
    * @returns {Promise<boolean>} false if another program has just created it
    */
   async createDatabase ({ q, n, signal }) {
+    let isRepeated = false
+    const onRetry = () => { isRepeated = true }
+    this.retryListeners.add(onRetry)
     try {
       await this.request({ method: 'PUT', qs: { ...(q && { q }), ...(n && { n }) }, signal })
       return true
     } catch (error) {
       if (error.details?.status !== 412) throw error
-      return false
+      // the first request may have created it, although its answer was lost
+      return isRepeated && await this.#isEmpty(signal)
+    } finally {
+      this.retryListeners.delete(onRetry)
     }
+  }
+
+  async #isEmpty (signal) {
+    const { doc_count: docs, doc_del_count: deletedDocs } = await this.request({ path: '', signal })
+    return docs + deletedDocs === 0
   }
 
   /**

@@ -52,6 +52,18 @@ describe('requests to CouchDB', () => {
     })
   }
 
+  it('that create a database report it as new, also if the answer to the first request is lost', async () => {
+    const lost = request => request.socket.destroy()
+    const exists = [412, { error: 'file_exists', reason: 'The file already exists.' }]
+    const counts = (docs, deleted) => [200, { doc_count: docs, doc_del_count: deleted }]
+    const cases = [[[OK], true], [[exists], false], [[lost, exists, counts(0, 0)], true],
+      [[lost, exists, counts(1, 0)], false], [[lost, exists, counts(0, 1)], false]]
+    for (const [answers, isNew] of cases) {
+      server.answers = answers
+      assert.equal(await couch().createDatabase({}), isNew)
+    }
+  })
+
   it('that can be divided are repeated after a refusal, but not after an incomplete answer', async () => {
     const retries = []
     const ask = () => couch({ onRetry: ({ details }) => retries.push([details.status, details.isBroken]) })
