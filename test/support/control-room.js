@@ -1,6 +1,7 @@
 /* global document -- of the page, in functions that run there */
 // Helpers for suites of the control room on every kind of store: a store, and pages whose unexpected console messages
 // fail the test.
+import { TIME_FACTOR } from '../../bench/wait.js'
 import { Store } from '../../loader/index.js'
 import { createGate } from './client/front.js'
 import { Pages } from './client/pages.js'
@@ -29,7 +30,7 @@ export const isRead = (page, section = '#content h2') => page.waitForFunction(
 export function onAdmin (title, body, options = { demo: false }) {
   for (const { name, open } of kinds) {
     describe(`the control room on ${name}: ${title}`, function () {
-      this.timeout(60000)
+      this.timeout(60000 * TIME_FACTOR)
       const stage = new AdminStage(name)
 
       before(async function () {

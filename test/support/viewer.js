@@ -2,6 +2,7 @@
 // Helpers for suites of the viewer on every kind of store: a store with layers, a server in front of it that can be
 // slow or dead, and pages whose unexpected console messages fail the test.
 import { setTimeout } from 'node:timers/promises'
+import { TIME_FACTOR } from '../../bench/wait.js'
 import { Store } from '../../loader/index.js'
 import { startFront } from './client/front.js'
 import { history, writeGallery } from './client/gallery.js'
@@ -19,7 +20,7 @@ const REWRITE = '/_design/tiles/_rewrite/'
 export function onViewer (title, { layers = [], demo = true, webgl = false }, body) {
   for (const { name, open } of kinds) {
     describe(`the viewer on ${name}: ${title}`, function () {
-      this.timeout(60000)
+      this.timeout(60000 * TIME_FACTOR)
       const stage = new Stage()
 
       before(async function () {
