@@ -80,7 +80,7 @@ export class Layers {
   async find (name) {
     const cachedLayer = this.#byName?.get(name)
     if (this.#readVersion === this.#version) return cachedLayer
-    const reading = this.#refresh()
+    const reading = ignoreRejection(this.#refresh())
     if (cachedLayer) return cachedLayer // only a request for an unknown layer waits: the layer may be new
     await reading
     return this.#byName?.get(name)

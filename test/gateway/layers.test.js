@@ -1,5 +1,6 @@
 // Tests of the gateway's list of layers, which it keeps in memory and reads again after changes.
 import assert from 'node:assert/strict'
+import { setImmediate } from 'node:timers/promises'
 import { publish } from '../../loader/couchapp/publish.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
@@ -110,6 +111,26 @@ onEachStore('the book of layers', backend => {
     await store.defineLayer('osm', { ttl: 9 })
     await front.restart()
     await until(async () => (await book.get('osm')).ttl === 9, { what: 'the layer to be read again' })
+  })
+
+  it('rejects only requests that wait, if a read fails after everything was forgotten', async () => {
+    const unhandled = []
+    const onUnhandled = reason => unhandled.push(reason.code)
+    process.on('unhandledRejection', onUnhandled)
+    await book.get('osm')
+    const storeGate = createGate()
+    front.rule(async () => {
+      await storeGate.opened
+      return { status: 403, body: '{"error":"forbidden"}' }
+    })
+    book.changed('layer:osm')
+    assert.equal((await book.find('osm')).layer, 'osm', 'from memory, while the read goes on')
+    book.reset()
+    storeGate.open()
+    await assert.rejects(book.get('osm'), { code: 'FORBIDDEN' })
+    await setImmediate() // Node reports unhandled rejections after the microtasks
+    process.off('unhandledRejection', onUnhandled)
+    assert.deepEqual(unhandled, [])
   })
 
   it('lists the times of editions, and reads them again when one is added', async () => {
