@@ -153,6 +153,34 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     assert.ok((await store.at(layer, 4, 1, 0, day(5))).bytes.equals(png(1)))
   })
 
+  it('purges no version that an edition found unchanged right before the deletion', async () => {
+    const day = number => `2024-06-${String(number).padStart(2, '0')}T00:00:00Z`
+    const layer = `osm${layers++}`
+    await store.defineLayer(layer)
+    for (const [number, image] of [[1, 1], [10, 2], [20, 3]]) {
+      await store.write([{ layer, z: 4, x: 1, y: 0, time: day(number), bytes: png(image) }], { stored: NOW })
+    }
+    const { store: pruning } = await interruptedStore(url, request => docsOf(request).some(({ _deleted }) => _deleted),
+      async () => {
+        await store.putEdition(layer, day(5), { started: NOW })
+        assert.equal((await load(store, memorySource({ '4/1/0': 1 }), { layer, time: day(5) })).unchanged, 1)
+      })
+    const { request } = pruning.couch
+    const shownAtPurge = []
+    pruning.couch.request = async requested => {
+      if (requested.path !== '_purge') return request(requested)
+      if (Object.keys(requested.body).length) {
+        const { bytes } = await store.at(layer, 4, 1, 0, day(5)).catch(() => ({}))
+        shownAtPurge.push(bytes?.equals(png(1)))
+      }
+      return backend.name === 'CouchDB' ? request(requested) : { purged: requested.body } // embedded: simulated
+    }
+    await prune(pruning, layer,
+      { policy: { last: 1, editions: true }, ...options, purge: true, limits: { gather: 1, heard: 0 } })
+    assert.deepEqual(shownAtPurge, [true])
+    assert.ok((await store.at(layer, 4, 1, 0, day(5))).bytes.equals(png(1)))
+  })
+
   it('is not pruned by an empty or wrong policy', async () => {
     const { layer, before } = await newLayer()
     const assertRefused = (policy, name = layer) => assert.rejects(prune(store, name, { policy, ...options }),

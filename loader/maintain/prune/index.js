@@ -33,7 +33,7 @@ const OF_ONE_LAYER = new Set(['BAD_RETENTION', 'LAYER_NOT_FOUND'])
  * @property {(done: {layer: string, looked: number, total?: number, versions: number}) => void} [onProgress] total:
  * undefined if only a part is checked; versions: removed ones
  * @property {NonNullable<Parameters<typeof compact>[1]>['onProgress']} [onCompact]
- * @property {Partial<typeof pruneDefaults>} [limits]
+ * @property {Partial<typeof pruneDefaults & typeof import('../remove/remover.js').removeDefaults>} [limits]
  *
  * @typedef {import('./plan.js').PlanSummary & import('../remove/remover.js').Removed} Pruned
  * @typedef {Pruned & {layer: string, editions: number, compaction?: any}} PruneSummary editions: removed
@@ -100,7 +100,7 @@ async function manifestTimes (couch, layer, signal) {
 async function removeVersions (store, layer, plan, options) {
   const { now, purge, dryRun, tiles, newEditions, editionTimes, limits, signal, onProgress } = options
   // batches are made below: each is removed directly after a check for new editions
-  const remover = new Remover(store, { purge, dryRun, signal, limits: { batch: Infinity } })
+  const remover = new Remover(store, { purge, dryRun, signal, limits: { ...limits, batch: Infinity } })
   await remover.begin()
   const statements = remover.statements.ofLayer(layer)
   await statements.open()
@@ -136,6 +136,7 @@ async function removeVersions (store, layer, plan, options) {
       return versions.filter(version => !toPrune.includes(version))
     }
     if (newTimes.length) await restore(store, layer, removed.flatMap(neededVersions))
+    await remover.purgeIfMany() // a purged version could not be restored
   }
   let editions = 0
   for await (const batch of batchesOf(plan.editions, { most: limits.batch, bytes: Infinity })) {

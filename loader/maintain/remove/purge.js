@@ -12,7 +12,6 @@ import { warmAll } from '../../store/indexes.js'
 
 const BATCH = 100 // documents in one purge: CouchDB's default limit
 const NOTE = '_local/tilecouch-purge'
-const GATHER = 5000 // deletions after which they are purged; every index must be brought up to date first
 
 export class Purger {
   /** rev: of the deletion; at: its time by performance.now() @type {{id: string, rev: string, at: number}[]} */
@@ -22,12 +21,13 @@ export class Purger {
 
   /**
    * @param {import('../../store/couch.js').Couch} couch
-   * @param {{heard: number, onPurged: (documents: number) => void}} options heard: milliseconds between
-   * deletion and purge
+   * @param {{heard: number, gather: number, onPurged: (documents: number) => void}} options heard: milliseconds
+   * between deletion and purge; gather: deletions that are purged together
    */
-  constructor (couch, { heard, onPurged }) {
+  constructor (couch, { heard, gather, onPurged }) {
     this.couch = couch
     this.heard = heard
+    this.gather = gather
     this.onPurged = onPurged
   }
 
@@ -64,10 +64,13 @@ export class Purger {
   }
 
   /** @param {Map<string, string>} gone id -> revision of the deletion */
-  async take (gone) {
+  take (gone) {
     const deletedAt = performance.now()
     for (const [id, rev] of gone) this.#waiting.push({ id, rev, at: deletedAt })
-    if (this.#waiting.length >= GATHER) await this.finish()
+  }
+
+  async finishIfMany () {
+    if (this.#waiting.length >= this.gather) await this.finish()
   }
 
   async finish () {

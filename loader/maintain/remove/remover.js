@@ -15,6 +15,7 @@ import { Purger } from './purge.js'
 export const removeDefaults = {
   batch: 500, // documents deleted in one request
   heard: 2000, // milliseconds between deletion and purge, in which followers of the store see the deletion
+  gather: 5000, // deletions after which they are purged; every index must be brought up to date first
   passes: 5 // over a whole layer, while loads still write into it
 }
 
@@ -76,7 +77,8 @@ export class Remover {
     this.tally = new RemovalTally()
     this.note = note ?? ((kind, id, reason) => this.tally.note(kind, id, reason))
     const onPurged = documents => { this.tally.purged += documents }
-    this.purger = purge ? new Purger(this.couch, { heard: this.limits.heard, onPurged }) : undefined
+    const { heard, gather } = this.limits
+    this.purger = purge ? new Purger(this.couch, { heard, gather, onPurged }) : undefined
     this.access = tileAccess(this.couch)
   }
 
@@ -133,6 +135,14 @@ export class Remover {
     await this.#flush()
   }
 
+  /**
+   * Purges the deletions so far if they are many. A removal whose deletions may have to be restored (not `isStated`)
+   * calls it after each batch that needs no restoring any more.
+   */
+  async purgeIfMany () {
+    await this.purger?.finishIfMany()
+  }
+
   /** @returns {Promise<RemovalTally>} */
   async finish () {
     await this.flush()
@@ -156,7 +166,8 @@ export class Remover {
     const ended = await endLeaves(this.couch, leaves)
     for (const id of ended.changed) this.note('changed', id, 'another program wrote it meanwhile')
     for (const { id, reason } of ended.refused) this.note('refused', id, reason)
-    await this.purger?.take(ended.gone)
+    this.purger?.take(ended.gone)
+    await this.purgeIfMany()
     return new Set(ended.gone.keys())
   }
 
@@ -168,6 +179,7 @@ export class Remover {
     this.#items = []
     const refused = this.dryRun ? new Set() : await this.#settle(items)
     for (const item of items) if (!refused.has(item.id)) this.tally.add(item)
+    if (this.isStated) await this.purgeIfMany() // statements that were withdrawn need no version
     this.onProgress?.(this.tally)
   }
 
@@ -191,7 +203,7 @@ export class Remover {
       return isStated ? factsOf : id => withoutRemoved(/** @type {Item} */ (byId.get(id)), factsOf(id), run)
     }
     const settled = await settleTiles({ ...this.access, send }, [...byId.keys()], { readFacts })
-    await this.purger?.take(deletedRevs)
+    this.purger?.take(deletedRevs)
     const notRemoved = new Set()
     for (const [id, { error, before }] of settled) {
       const times = new Set(byId.get(id)?.removed.map(({ time }) => time))
