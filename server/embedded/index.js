@@ -34,9 +34,19 @@ export { findEmbedded } from '../../loader/store/embedded.js'
  */
 export async function startEmbedded ({ dir, port = 0, admins, users, designTimeout }) {
   const lock = await lockFolder(dir)
+  const threads = new DesignThreads(designTimeout)
+  const databases = new Databases(join(dir, 'databases'), threads)
+  /** @type {Listener | undefined} */
+  let listener
+  const close = shared(async () => {
+    const closed = listener?.close(LIMITS.requestTimeout)
+    await databases.close() // ends the feeds and lets requests under way finish
+    await threads.close()
+    listener?.cut()
+    await closed
+    await lock.release()
+  })
   try {
-    const threads = new DesignThreads(designTimeout)
-    const databases = new Databases(join(dir, 'databases'), threads)
     await databases.load()
     const password = admins === undefined ? await passwordOf(dir) : undefined
     const secret = randomBytes(24).toString('base64url')
@@ -48,21 +58,13 @@ export async function startEmbedded ({ dir, port = 0, admins, users, designTimeo
       uuid: newId(),
       prove: challenge => proofOf(secret, challenge)
     }
-    const listener = new Listener((req, res) => serve(req, res, server), LIMITS)
+    listener = new Listener((req, res) => serve(req, res, server), LIMITS)
     const actualPort = await listener.listen(port, HOST)
     const url = `http://${HOST}:${actualPort}`
     await lock.announce({ url, uuid: server.uuid, secret, hasAdmin: password !== undefined })
-    const close = shared(async () => {
-      const closed = listener.close(LIMITS.requestTimeout)
-      await databases.close() // ends the feeds and lets requests under way finish
-      await threads.close()
-      listener.cut()
-      await closed
-      await lock.release()
-    })
     return { url, adminUrl: asAdmin(url, password), port: actualPort, dir, close }
   } catch (error) {
-    await lock.release()
+    await close()
     throw isDiskFull(error) ? new TilecouchError('DISK_FULL', { where: dir }, { cause: error }) : error
   }
 }

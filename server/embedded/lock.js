@@ -44,7 +44,7 @@ export async function lockFolder (dir) {
       await writePrivate(file, JSON.stringify({ ...server, pid: process.pid }))
     },
     async release () {
-      rmSync(file, { force: true })
+      attempt(() => rmSync(file, { force: true })) // a remaining file is harmless: the server is asked for a proof
       await lock.close()
       locked.delete(realDir)
     }

@@ -103,6 +103,15 @@ describe('the owner of an embedded store', function () {
     await (await startEmbedded({ dir: disk })).close()
   })
 
+  it('leaves nothing open when it cannot write its address', async () => {
+    const { port, close } = await startEmbedded({ dir })
+    await close()
+    mkdirSync(join(dir, 'server.json'))
+    await assert.rejects(startEmbedded({ dir, port }), { code: 'EISDIR' })
+    rmSync(join(dir, 'server.json'), { recursive: true })
+    assert.equal((await start({ port })).port, port)
+  })
+
   it('cannot start or be found when the password is a link, a pipe or damaged', async () => {
     const victim = join(dir, 'victim')
     writeFileSync(victim, `${'v'.repeat(32)}\n`, { mode: 0o644 })
