@@ -104,7 +104,7 @@ async function moveCommand (context, options, from, to) {
       const summary = await moveLayer(store, from, to, { dryRun, purge, signal, onProgress })
       const fields = { layer: { before: from, after: to } }
       const change = /** @type {const} */ ({ what: 'layer', done: 'changed', layer: to, fields })
-      if (summary.done) await recordActivity(store.couch, 'copy --move', change)
+      if (summary.done && !summary.repeated && !dryRun) await recordActivity(store.couch, 'copy --move', change)
       return summary
     },
     facts: () => ({ dryRun }),

@@ -99,10 +99,17 @@ withPeople('the activity of commands', start => {
     const [copied] = await activityBy('copy', 'survey', 'twin')
     assert.deepEqual([copied.what, copied.done, copied.layer, copied.fields.copiedFrom],
       ['layer', 'created', 'twin', { after: 'survey' }])
-    assert.deepEqual(await activityBy('copy', 'twin', 'brother', '--move'), [{
+    const move = ['copy', 'twin', 'brother', '--move']
+    const moved = {
       via: 'tilecouch copy --move', what: 'layer', done: 'changed',
       layer: 'brother', fields: { layer: { before: 'twin', after: 'brother' } }
-    }])
+    }
+    assert.deepEqual(await activityBy(...move), [moved])
+    assert.deepEqual(await activityBy(...move), [], 'it was moved before')
+    // as if the move had been killed just before its end
+    await store.couch.update('layer:brother', stored => ({ ...stored, renaming: 'twin' }))
+    assert.deepEqual(await activityBy(...move, '--dry-run'), [])
+    assert.deepEqual(await activityBy(...move), [moved])
     const [removed] = await activityBy('remove', 'brother', '--all', '--yes')
     assert.deepEqual([removed.what, removed.done, removed.layer], ['layer', 'removed', 'brother'])
   }).timeout(60000)

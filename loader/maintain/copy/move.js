@@ -32,8 +32,9 @@ const ROUNDS = 5 // of copying and deleting at most, if a load writes under the 
  * @property {(progress: {step: 'copy' | 'remove', tiles: number, bytes: number}) => void} [onProgress]
  * @property {Partial<typeof import('./tiles.js').copyDefaults>} [limits]
  *
- * @typedef {Omit<Awaited<ReturnType<typeof copyAll>>, 'moved' | 'fail'> & {left: number, done: boolean}} MoveSummary
- *   left: documents that still have the old name
+ * @typedef {Omit<Awaited<ReturnType<typeof copyAll>>, 'moved' | 'fail'> & {
+ *   left: number, done: boolean, repeated: boolean
+ * }} MoveSummary left: documents that still have the old name; repeated: an earlier run had finished the move
  */
 
 /**
@@ -49,9 +50,9 @@ export async function moveLayer (store, from, to, { dryRun, purge, signal, onPro
     throw new TilecouchError('BAD_OPTION', { option: 'TO', value: to, why: 'it is the name of the layer' })
   }
   const { moved, fail, ...counts } = new Tally()
-  const total = { from, to, ...counts, left: 0, done: false }
+  const total = { from, to, ...counts, left: 0, done: false, repeated: false }
   const docs = await readLayers(couch, from, to)
-  if (!docs) return { ...total, done: true }
+  if (!docs) return { ...total, done: true, repeated: true }
 
   const { oldDoc, newDoc } = docs
   const { renaming: _, ...layer } = oldDoc ?? { ...newDoc, layer: from }
