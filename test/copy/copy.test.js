@@ -133,6 +133,32 @@ onEachStore('copying a layer', backend => {
     await otherStore.destroy()
   }).timeout(30000)
 
+  it('that reads changed tiles again counts only the tiles that are refused at last', async () => {
+    const source = await Store.open(url)
+    const refuse = async (...ids) => store.couch.update('_design/refusal', () => ({
+      validate_doc_update: `(function (doc) { if (${JSON.stringify(ids)}.indexOf(doc._id) >= 0) ` +
+        'throw { forbidden: "not here" } })'
+    }))
+    await store.defineLayer('moving')
+    await store.write(square({ layer: 'moving', z: 3, time: T(1), side: 2, seed: (x, y) => 1 + x + y }))
+    await refuse('moved:3:0:1', 'moved:3:1:1')
+    const [docs, listTiles] = [source.couch.docs.bind(source.couch), source.listTiles.bind(source)]
+    source.couch.docs = async (ids, options) => {
+      // a tile changes after it was listed, which takes a second pass
+      if (options?.attachments) await store.write([{ layer: 'moving', z: 3, x: 0, y: 0, time: T(2), bytes: png(9) }])
+      return docs(ids, options)
+    }
+    let passes = 0
+    source.listTiles = async function * (...selection) {
+      if (++passes === 2) await refuse('moved:3:1:1')
+      yield * listTiles(...selection)
+    }
+    const { failed, failures, versions } = await copyLayer(store, 'moving', 'moved', { source })
+    assert.deepEqual([passes, failed, failures.map(({ id }) => id), versions], [2, 1, ['moved:3:1:1'], 4])
+    const { _rev: rev } = await store.couch.get('_design/refusal')
+    await store.couch.request({ method: 'DELETE', path: '_design/refusal', qs: { rev } })
+  })
+
   it('refuses bad options', async () => {
     await assert.rejects(copyLayer(store, 'osm', 'osm'), { code: 'BAD_OPTION' })
     await assert.rejects(copyLayer(store, 'nowhere', 'x'), { code: 'LAYER_NOT_FOUND' })

@@ -100,7 +100,7 @@ async function copyTiles (store, copy) {
   const { source, from, area, zooms, isNew, tally, signal } = copy
   const limits = { ...copyDefaults, ...copy.limits }
   for (let pass = 0; pass < PASSES; pass++) {
-    tally.tiles = tally.unchanged = tally.moved = 0
+    Object.assign(tally, { tiles: 0, unchanged: 0, moved: 0, failed: 0, failures: [] })
     const copier = new TileCopier(source.couch, store.couch, { ...copy, isNew: isNew && !pass, limits })
     await copier.copy(source.listTiles(from, { area, zooms, signal }))
     if (!tally.moved) break
