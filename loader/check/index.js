@@ -37,6 +37,7 @@ import { sections } from './walk.js'
  * @property {AbortSignal} [signal]
  * @property {(done: Progress) => void} [onProgress]
  * @property {(finding: Finding) => void} [onFinding] called for every finding
+ * @property {import('./repairs.js').RepairLimits} [limits] of the repair
  *
  * @typedef {object} Progress
  * @property {string} [layer] that is being checked
@@ -130,7 +131,7 @@ class StoreCheck {
   #hasTiles = new Set() // names of layers that have tiles
 
   /** @param {Store | {store: Store, layer: string, time?: string}} subject @param {CheckOptions} options */
-  constructor (subject, { layers, fix = false, onProgress, onFinding, ...options }) {
+  constructor (subject, { layers, fix = false, onProgress, onFinding, limits, ...options }) {
     this.part = 'store' in subject ? subject : undefined
     this.store = 'store' in subject ? subject.store : subject
     this.couch = this.store.couch
@@ -140,7 +141,8 @@ class StoreCheck {
     this.signal = options.signal
     this.onProgress = onProgress
     this.designs = new DesignDocuments(this.store, this.signal)
-    this.#repairs = fix ? new RepairQueue(this.store, { signal: this.signal, tally: this.#outcome }) : undefined
+    const queueOptions = { signal: this.signal, tally: this.#outcome, limits }
+    this.#repairs = fix ? new RepairQueue(this.store, queueOptions) : undefined
     this.report = new Report({
       onFault: finding => {
         onFinding?.(finding)
@@ -284,5 +286,7 @@ class StoreCheck {
       if (doc?._conflicts?.length) this.#outcome.left(finding, typeof why === 'string' ? why : undefined)
       else this.#outcome.repair(finding)
     }
+    const { count, some, next } = conflicts
+    if (next) this.#outcome.left(next, 'there were too many: run it again', count - some.length)
   }
 }

@@ -15,20 +15,30 @@ const repairDefaults = {
 /** Findings about the versions of one tile. */
 const TILE_CODES = new Set(['conflict', 'head-too-old', 'two-at-one-time', 'no-head', 'version-twice'])
 
-/** @typedef {import('./files/report.js').Finding} Finding */
+/**
+ * @typedef {import('./files/report.js').Finding} Finding
+ * @typedef {Partial<Omit<typeof repairDefaults, 'named'>>} RepairLimits
+ */
 
 export class RepairQueue {
   /** Tile -> its findings. @type {Map<string, Finding[]>} */
   #tiles = new Map()
   #gathered = 0
-  /** Code -> findings about layers and the store. @type {Map<string, {count: number, some: Finding[]}>} */
+  /**
+   * Code -> findings about layers and the store; next: the first one that is not kept.
+   * @type {Map<string, {count: number, some: Finding[], next?: Finding}>}
+   */
   #others = new Map()
 
-  /** @param {import('../store/index.js').Store} store @param {{tally: RepairTally, signal?: AbortSignal}} options */
-  constructor (store, { signal, tally }) {
+  /**
+   * @param {import('../store/index.js').Store} store
+   * @param {{tally: RepairTally, signal?: AbortSignal, limits?: RepairLimits}} options
+   */
+  constructor (store, { signal, tally, limits }) {
     this.store = store
     this.signal = signal
     this.tally = tally
+    this.limits = { ...repairDefaults, ...limits }
   }
 
   /** @param {Finding} finding */
@@ -41,19 +51,20 @@ export class RepairQueue {
       const entry = this.#others.get(finding.code) ?? { count: 0, some: [] }
       this.#others.set(finding.code, entry)
       entry.count++
-      if (entry.some.length < repairDefaults.gather) entry.some.push(finding)
+      if (entry.some.length < this.limits.gather) entry.some.push(finding)
+      else entry.next ??= finding
     } else this.tally.left(finding)
   }
 
   async repairIfMany () {
-    if (this.#gathered >= repairDefaults.gather) await this.repairTiles()
+    if (this.#gathered >= this.limits.gather) await this.repairTiles()
   }
 
   async repairTiles () {
     const { store, signal, tally } = this
     const onLeft = (id, reason) => tally.noteReason(id, reason)
     const ids = [...this.#tiles.keys()]
-    for (const tileIds of chunks(ids, repairDefaults.tiles)) {
+    for (const tileIds of chunks(ids, this.limits.tiles)) {
       const findings = tileIds.flatMap(id => /** @type {Finding[]} */ (this.#tiles.get(id)))
       const remainingFaults = await repairTimelines(store, tileIds, { signal, onLeft })
       for (const finding of findings) {

@@ -124,6 +124,19 @@ onEachStore('a whole store', backend => {
     assert.deepEqual((await look(store)).said, [])
   })
 
+  it('counts conflicts that were too many for one repair as left, and the next repair repairs them', async () => {
+    const ids = [T1, T2].map(time => `edition:osm@${time}`)
+    const editions = await Promise.all(ids.map(id => store.couch.get(id)))
+    const rev = { _rev: `1-${'c'.repeat(32)}`, _revisions: { start: 1, ids: ['c'.repeat(32)] } }
+    await plant(store, editions.map(edition => ({ ...edition, title: 'other', ...rev })))
+    const repairOf = async () => (await look(store, { fix: true, limits: { gather: 1 } })).report.repair
+    const { repaired, remaining, faults, named } = await repairOf()
+    assert.deepEqual([repaired, remaining, faults, named.map(({ where }) => where)],
+      [{ conflict: 1 }, { conflict: 1 }, 1, [ids[1]]])
+    const second = await repairOf()
+    assert.deepEqual([second.repaired, second.remaining, second.faults], [{ conflict: 1 }, {}, 0])
+  })
+
   it('gets a missing store document again, with a publication time, and stays private', async () => {
     const security = await store.security()
     await store.secure(PRIVATE_SECURITY)
