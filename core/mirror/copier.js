@@ -7,6 +7,7 @@ import { Semaphore, pause } from '../promises.js'
 
 const FIRST_BATCH = 20 // documents, before their size is known
 const FINAL = new Set([...REFUSALS, 'bad_request', 'illegal_docid']) // a repetition would return these errors again
+const ABSENT = 'absent' // the source no longer has the revision: not a refusal
 const SPOILT = new Set([400, 412, 413]) // statuses of a request that fails because of one of its documents
 // a single document may cause these
 const DOCUMENT_ERRORS = new Set(['UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR'])
@@ -158,15 +159,16 @@ export class RevisionCopier {
     const began = performance.now()
     const answer = await this.#readDocs(batch, signal)
     if (!answer) return this.#halve(batch, half => this.#moveBatch(half, signal))
-    const { docs, absent } = answer
-    const refused = (await this.#writeDocs(docs, signal))
+    const { docs } = answer
+    const unwritten = [...answer.unwritten, ...await this.#writeDocs(docs, signal)]
       // PouchDB leaves out the revision
       .map(row => ({ ...row, rev: row.rev ?? docs.find(({ _id: id }) => id === row.id)?._rev }))
     this.#measure(docs.length, answer.bytes, performance.now() - began)
+    const refused = unwritten.filter(({ error }) => error !== ABSENT)
     for (const row of refused) this.#refuse(row)
-    const refusedKeys = new Set(refused.map(({ id, rev }) => `${id} ${rev}`))
-    const written = docs.filter(({ _id: id, _rev: rev }) => !refusedKeys.has(`${id} ${rev}`))
-    this.tally.absent += absent
+    const unwrittenKeys = new Set(unwritten.map(({ id, rev }) => `${id} ${rev}`))
+    const written = docs.filter(({ _id: id, _rev: rev }) => !unwrittenKeys.has(`${id} ${rev}`))
+    this.tally.absent += unwritten.length - refused.length
     this.tally.docs += written.length
     this.tally.deleted += written.filter(({ _deleted: gone }) => gone).length
     this.tally.tiles += written.filter(({ _id: id }) => isTileId(id)).length
@@ -201,7 +203,7 @@ export class RevisionCopier {
     return [await task(items.slice(0, half)), await task(items.slice(half))]
   }
 
-  /** @returns undefined if the batch has to be divided */
+  /** @returns {Promise<{docs: any[], bytes: number, unwritten: Refused[]} | undefined>} undefined: divide the batch */
   async #readDocs (batch, signal) {
     const { tries, retryDelay, mostBytes, mostDocument } = this.limits
     const docs = new Map()
@@ -232,7 +234,8 @@ export class RevisionCopier {
       await pause(retryDelay * 2 ** (attempt - 1), signal)
     }
     // in the order of ids, which is that of the target's B-tree
-    return { docs: [...docs.values()].sort((a, b) => a._id < b._id ? -1 : 1), bytes, absent: pending.length }
+    const unwritten = pending.map(({ id, rev }) => ({ id, rev, error: ABSENT, reason: 'missing' }))
+    return { docs: [...docs.values()].sort((a, b) => a._id < b._id ? -1 : 1), bytes, unwritten }
   }
 
   /** The result of #readDocs after a failed request. A single document that is too large is left out. */
@@ -240,8 +243,8 @@ export class RevisionCopier {
     if (this.#slowDown(error, batch)) return undefined
     if (error.code !== 'ANSWER_TOO_LARGE') throw error
     if (batch.length > 1) return undefined
-    this.#refuse({ id: batch[0].id, rev: batch[0].rev, error: 'too_large', reason: error.message })
-    return { docs: [], bytes: 0, absent: 0 }
+    const [{ id, rev }] = batch
+    return { docs: [], bytes: 0, unwritten: [{ id, rev, error: 'too_large', reason: error.message }] }
   }
 
   /** Reads revisions. Drops other documents: a source could add a design document, which contains code. */
@@ -277,7 +280,7 @@ export class RevisionCopier {
     return batch.length > 1 && ++this.#silences <= SILENT_ROUNDS * this.limits.concurrency
   }
 
-  /** @returns {Promise<Refused[]>} */
+  /** @returns {Promise<Refused[]>} the documents that were not written */
   async #writeDocs (docs, signal, isWhole = false) {
     const { tries, retryDelay } = this.limits
     const refused = []
@@ -315,9 +318,8 @@ export class RevisionCopier {
 
   /** Sends all bytes of a document, because the target does not have an attachment that was omitted. */
   async #writeWhole (id, rev, signal) {
-    const { docs, bytes } = await this.#fetchRequested([{ id, rev }], { signal, most: this.limits.mostDocument })
-    this.tally.bytes += bytes
-    return this.#writeDocs(docs, signal, true)
+    const { docs = [], unwritten = [] } = await this.#readDocs([{ id, rev }], signal) ?? {}
+    return [...unwritten, ...await this.#writeDocs(docs, signal, true)]
   }
 
   #refuse (refused) {

@@ -151,6 +151,29 @@ describe('core/mirror: failures', () => {
     assert.deepEqual(target.ids(), ['doc1 1-a'])
   })
 
+  const whole = {
+    'is written after the source has failed for a moment': [2, 'internal_fabric_error', { docs: 1, absent: 0 }],
+    'fails the copy if the source keeps failing': [Infinity, 'internal_fabric_error', { code: 'NO_ANSWER' }],
+    'is absent if the source no longer has it': [Infinity, 'not_found', { docs: 0, absent: 1 }]
+  }
+  for (const [name, [failures, error, expected]] of Object.entries(whole)) {
+    it(`a document that needs the bytes of an omitted attachment ${name}`, async () => {
+      const [source, target] = pairOf(1)
+      let [fetches, writes] = [0, 0]
+      source.hook = (call, revisions) => {
+        if (call !== 'fetch' || ++fetches === 1 || fetches > failures + 1) return
+        return { docs: [], bytes: 10, failed: revisions.map(revision => ({ ...revision, error, reason: 'no' })) }
+      }
+      target.hook = call => {
+        const details = { url: 'target', status: 412, reason: 'missing_stub' }
+        if (call === 'write' && ++writes === 1) throw new TilecouchError('COUCHDB_ERROR', details)
+      }
+      const { docs, absent, code } = await copy(source, target).run().catch(reason => reason)
+      assert.deepEqual(code ? { code } : { docs, absent }, expected)
+      assert.equal(target.docs.size, docs ?? 0)
+    })
+  }
+
   it('a source that cannot read some documents for a moment is asked for those again', async () => {
     const [source, target] = pairOf(6)
     let fetches = 0
