@@ -100,6 +100,12 @@ export class Comparison {
     } else if (outcome === 'create' || outcome === 'advance') this.differing.delete(id)
   }
 
+  /** The outcome of a tile of this load. @param {string} id */
+  outcomeOf (id) {
+    const { z, x, y } = parseTileId(id)
+    return this.#outcomeAt(z, x, y) ?? 'unchanged'
+  }
+
   /** The outcome of a tile, if it was written. */
   #outcomeAt (z, x, y) {
     return Object.keys(this.#written).find(outcome => this.#written[outcome].has(z, x, y))
@@ -180,9 +186,8 @@ export class Comparison {
         const otherStatement = statementsOfTime.find(statement =>
           otherRuns.has(statement.run) && statement.content !== ownStatement?.content && statement.content !== GONE)
         if (!ownStatement || !otherStatement) continue
-        const { z, x, y } = parseTileId(id)
-        const outcome = this.#outcomeAt(z, x, y) ?? 'unchanged'
-        taken.push({ id, outcome, isGone: ownStatement.content === GONE, otherRun: otherStatement.run })
+        const isGone = ownStatement.content === GONE
+        taken.push({ id, outcome: this.outcomeOf(id), isGone, otherRun: otherStatement.run })
         if (run > otherStatement.run) toWithdraw.push(id) // otherwise the other run is the later one, and counts anyway
       }
     }

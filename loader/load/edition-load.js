@@ -211,7 +211,13 @@ export class EditionLoad {
     const { store, time } = this
     const comparison = /** @type {Comparison} */ (this.#comparison)
     const withdrawTiles = tiles => withdraw(this.#statements, { time, run, tiles })
-    const settling = { ...options, isKnown: undefined, mustSettle: true, onStored: () => {} }
+    const { onFailure } = this.writing
+    // these tiles were counted when they were written first
+    const onFailedAgain = failure =>
+      countFailed({ outcome: comparison.outcomeOf(failure.id) }, failure, { summary, onFailure })
+    const settling = {
+      ...options, isKnown: undefined, mustSettle: true, onStored: () => {}, onFailure: onFailedAgain
+    }
     const { baseline, taken } = await comparison.end({
       run,
       documents: summary.documents,
@@ -223,7 +229,7 @@ export class EditionLoad {
         return store.write(this.#reader.versions(only), { ...settling, run: laterRun, onStored: undefined })
       }
     })
-    for (const tile of taken) refuse(tile, { time, summary, onFailure: this.writing.onFailure })
+    for (const tile of taken) refuse(tile, { time, summary, onFailure })
     return baseline
   }
 
@@ -301,11 +307,17 @@ async function withdraw (statements, { time, run, tiles }) {
 }
 
 /** Counts a tile as failed, since another load at the same time has another image for it. */
-function refuse ({ id, outcome, isGone }, { time, summary, onFailure }) {
+function refuse (tile, { time, summary, onFailure }) {
+  const { id } = tile
   const { code, message: reason } = new TilecouchError('VERSION_TAKEN', { id, time })
+  countFailed(tile, { id, code, reason }, { summary, onFailure })
+}
+
+/** Counts a tile as failed that was counted by its outcome before. */
+function countFailed ({ outcome, isGone = false }, failure, { summary, onFailure }) {
   summary[counters[outcome]]--
   if (isGone && outcome !== 'unchanged') summary.gone--
-  recordFailure(summary, { id, code, reason }, onFailure)
+  recordFailure(summary, failure, onFailure)
 }
 
 /** An edition that was loaded again without any change keeps its counts and times. */

@@ -9,7 +9,7 @@ import { Tile } from '../../loader/store/tile.js'
 import { onEachStore } from '../support/backends.js'
 import { memorySource } from '../support/memory-source.js'
 import { publishedStore } from '../support/published.js'
-import { runBeside } from '../support/removals.js'
+import { interruptedStore, runBeside } from '../support/removals.js'
 import { png, seedOf } from '../support/tiles.js'
 
 const T = year => `200${year}-01-01T00:00:00Z`
@@ -70,6 +70,23 @@ onEachStore('changes by another program at the same time', backend => {
       if (!isDone) break
     }
   }).timeout(120000)
+
+  it('a load counts a tile as failed that it cannot read again after its image was removed', async () => {
+    await edition(1, { '1/0/0': A })
+    const putsManifest = ({ method, path = '' }) => method === 'PUT' && path.startsWith('manifest')
+    const { store: into } = await interruptedStore(url, putsManifest, () => removeEdition(store, 'osm', T(1)))
+    let reads = 0
+    const read = async () => {
+      if (reads++) throw new Error('the disk is broken')
+      return png(A)
+    }
+    const failedIds = []
+    const { tiles, created, unchanged, failed, failures, edition: { failed: failedOfEdition } } =
+      await edition(5, { '1/0/0': read, '1/0/1': B }, { into, onFailure: ({ id }) => failedIds.push(id) })
+    assert.deepEqual({ tiles, created, unchanged, failed, failedOfEdition },
+      { tiles: 2, created: 1, unchanged: 0, failed: 1, failedOfEdition: 1 })
+    assert.deepEqual([failures.map(({ id }) => id), failedIds], [[ID], [ID]])
+  })
 
   it('a copy into a layer without tiles respects its statement that a tile is gone', async () => {
     await edition(1, { '1/0/0': A })
