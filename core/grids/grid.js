@@ -5,7 +5,7 @@
 import { cached } from '../cache.js'
 import { TilecouchError } from '../errors.js'
 import { fingerprint } from '../fingerprint.js'
-import { EDGE, MAX_ZOOM } from '../grid.js'
+import { EDGE, MAX_ZOOM, withinAntimeridian } from '../grid.js'
 import { outlineOf, project, reachOf } from './outline.js'
 import { definitionOf, knownProj4, projectionOf, registerProjection } from './projections.js'
 
@@ -223,14 +223,13 @@ export class Grid {
    */
   ranges (bbox, z) {
     if (z < this.firstZoom || z > this.lastZoom) return []
-    const [west, , east] = bbox
+    const [west, south, east, north] = withinAntimeridian(bbox)
     if (this.inDegrees && west > east) {
-      const [right, left] = [[west, 180], [-180, east]]
-        .map(([from, to]) => this.ranges([from, bbox[1], to, bbox[3]], z)[0])
+      const [right, left] = [[west, 180], [-180, east]].map(([from, to]) => this.ranges([from, south, to, north], z)[0])
       if (!right || !left) return [left, right].filter(Boolean)
       return left.x1 >= right.x0 ? [{ ...left, x1: right.x1 }] : [left, right]
     }
-    const box = this.boxOf(bbox)
+    const box = this.boxOf([west, south, east, north])
     if (!box) return []
     const { columns, rows } = this.matrix(z)
     const [[left, top], [right, bottom]] = [this.#place([box[0], box[3]], z), this.#place([box[2], box[1]], z)]
