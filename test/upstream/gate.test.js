@@ -1,5 +1,6 @@
 // Tests the limits of requests to an upstream: concurrency, rate, pauses and the circuit breaker.
 import assert from 'node:assert/strict'
+import { mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../../core/index.js'
 import { Limiter } from '../../loader/load/upstream/limiter.js'
@@ -116,6 +117,40 @@ describe('an upstream that limits its callers', () => {
     suite.server.behave({ status: 429, retryAfter: 0 })
     assert.equal(await codeOf(suite.open().fetch(tile(0))), 'UPSTREAM_REFUSED')
     assert.equal(suite.server.asked.length, 3, 'asked and asked twice more')
+  })
+})
+
+describe('a long pause', () => {
+  let now, time
+  beforeEach(() => {
+    mock.timers.enable({ apis: ['setTimeout'] })
+    now = performance.now
+    time = 0
+    performance.now = () => time
+  })
+  afterEach(() => {
+    performance.now = now
+    mock.timers.reset()
+  })
+  const pass = seconds => {
+    time += seconds * 1000
+    mock.timers.tick(seconds * 1000)
+  }
+
+  it('fails the waiting requests at once, and later requests wait for its end', async () => {
+    const gate = new Limiter('http://h', { concurrency: 2, longestPause: 10 })
+    const refuse = retryAfter => async () => {
+      throw new TilecouchError('UPSTREAM_REFUSED', { url: 'http://h', status: 429, retryAfter })
+    }
+    const codes = Promise.all([5, 120, 5, 5].map(seconds => codeOf(gate.run(refuse(seconds)))))
+    assert.deepEqual(await codes, ['UPSTREAM_BUSY', 'UPSTREAM_REFUSED', 'UPSTREAM_BUSY', 'UPSTREAM_BUSY'])
+    pass(100)
+    assert.equal(await codeOf(gate.run(async () => {})), 'UPSTREAM_BUSY')
+    pass(12)
+    const answer = gate.run(async () => time)
+    assert.equal(gate.queued, 1)
+    pass(8)
+    assert.equal(await answer, 120000)
   })
 })
 

@@ -17,6 +17,8 @@ export const limiterDefaults = {
 /** Failures that open the circuit. A missing tile and a refusal do not: the upstream answers. */
 const FAILURES = new Set(['UPSTREAM_ADDRESS', 'UPSTREAM_UNREACHABLE', 'UPSTREAM_FAILED'])
 
+const LONGEST_TIMER = 86400000 // milliseconds; setTimeout cannot wait for a month
+
 export class Limiter {
   #queue
   #url
@@ -90,20 +92,21 @@ export class Limiter {
    */
   #admit () {
     const now = performance.now()
-    const { longestPause, queue } = this.#limits
+    const { queue } = this.#limits
     if (this.circuit === 'open' && now >= this.#openUntil) this.circuit = 'half-open'
     if (this.circuit === 'open') throw this.#busy(`it failed ${this.failures} times in a row`, this.#openUntil - now)
     if (this.circuit === 'half-open' && this.#probing) {
       throw this.#busy('it failed, and one request tries whether it is back', 1000)
     }
-    if (this.#pausedUntil - now > longestPause * 1000) throw this.#busy('it asked for a pause', this.#pausedUntil - now)
+    this.#refuseInLongPause()
     if (this.queued >= queue) throw this.#busy(`${this.queued} requests are waiting for it`, 1000)
     this.#probing = this.circuit === 'half-open'
     return this.#probing
   }
 
   async #attempt (task, probe, signal) {
-    // the upstream may have failed while this request waited
+    // the upstream may have failed, or asked for a pause, while this request waited
+    this.#refuseInLongPause()
     if (this.circuit !== 'closed' && !probe) {
       throw this.#busy(`it failed ${this.failures} times in a row`, Math.max(1000, this.#openUntil - performance.now()))
     }
@@ -136,9 +139,26 @@ export class Limiter {
     const until = performance.now() + seconds * 1000
     if (until <= this.#pausedUntil || this.closed) return
     this.#pausedUntil = until
-    this.#queue.pause()
+    this.#hold()
+  }
+
+  /** Requests wait for the end of a pause. They fail as long as it lasts longer than they may wait. */
+  #hold () {
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#queue.start(), Math.min(seconds, 86400) * 1000)
+    const left = this.#pausedUntil - performance.now()
+    const most = this.#limits.longestPause * 1000
+    if (left > most) {
+      this.#queue.start()
+      this.#timer = setTimeout(() => this.#hold(), Math.min(left - most, LONGEST_TIMER))
+    } else {
+      this.#queue.pause()
+      this.#timer = setTimeout(() => this.#queue.start(), left)
+    }
+  }
+
+  #refuseInLongPause () {
+    const left = this.#pausedUntil - performance.now()
+    if (left > this.#limits.longestPause * 1000) throw this.#busy('it asked for a pause', left)
   }
 
   #busy (why, milliseconds) {
