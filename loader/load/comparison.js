@@ -3,6 +3,7 @@ import { batchesOf } from '../../core/lists.js'
 import { parseTileId, tileId } from '../../core/index.js'
 import { canContinue } from '../../core/feed-position.js'
 import { fingerprint } from '../../core/fingerprint.js'
+import { ignoring } from '../../core/promises.js'
 import { GONE, TileSet, contentOf, placeOfTile, tilesOfPlace } from '../../core/store/blocks.js'
 import { takesOut } from '../../core/store/statements.js'
 import { settleAll, tilesOf } from '../store/settle.js'
@@ -219,7 +220,10 @@ export class Comparison {
     if (!ownManifest) return
     const manifests = newRecords.filter(({ id }) => id.startsWith('manifest:'))
     const places = new Map()
-    for (const manifest of manifests) places.set(manifest, await statements.blocksOf(manifest))
+    for (const manifest of manifests) {
+      const blocks = await statements.blocksOf(manifest).catch(ignoring('NOT_FOUND')) // a part is not replicated yet
+      places.set(manifest, blocks ?? {})
+    }
     const isTouchedBy = (record, id, { z, x, y }) => record.touches
       ? record.touches(id, z, x, y)
       : places.get(record)[placeOfTile(z, x, y)] || (record.complete && record.selects(z, x, y))

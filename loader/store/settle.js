@@ -4,6 +4,7 @@ import { batchesOf } from '../../core/lists.js'
 import { TILE_ATTACHMENT, headId, isTileId, layerRange, parseTileId, tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { checkDigests, compareRevs } from '../../core/mirror/index.js'
+import { ignoring } from '../../core/promises.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { settleTiles } from '../../core/store/settle.js'
 import { TileSet } from '../../core/store/blocks.js'
@@ -99,11 +100,13 @@ export async function settleAll (couch, layer, ids, {
 }
 
 /**
- * Gives the head ids of the tiles that a manifest names. Blocks that are not replicated yet are skipped.
+ * Gives the head ids of the tiles that a manifest names. Blocks that are not replicated yet are skipped, and so is a
+ * manifest without one of its parts.
  * @returns {AsyncGenerator<string>}
  */
 export async function * tilesOf (statements, manifest) {
-  for (const [place, names] of Object.entries(await statements.blocksOf(manifest))) {
+  const blocks = await statements.blocksOf(manifest).catch(ignoring('NOT_FOUND'))
+  for (const [place, names] of Object.entries(blocks ?? {})) {
     for (const name of names) {
       const block = await statements.block(place, name)
       for (const { z, x, y } of block?.tilesAt(place) ?? []) yield tileId(statements.layer, z, x, y)

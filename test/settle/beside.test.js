@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { HeadWriter } from '../../core/store/head-writer.js'
 import { Store, copyLayer, expire, load, mirror, prune, removeEdition,
   removeTiles, resolve } from '../../loader/index.js'
+import { manifestDefaults } from '../../loader/load/manifest.js'
 import { tileAccess } from '../../loader/store/settle.js'
 import { Tile } from '../../loader/store/tile.js'
 import { onEachStore } from '../support/backends.js'
@@ -17,6 +18,8 @@ const YEARS = [1, 2, 3, 4, 5, 6, 7, 8, 9]
 const [A, B, C] = [1, 2, 3]
 const X = { layer: 'osm', z: 1, x: 0, y: 0 }
 const ID = 'osm:1:0:0'
+
+const putsManifest = ({ method, path = '' }) => method === 'PUT' && path.startsWith('manifest')
 
 onEachStore('changes by another program at the same time', backend => {
   let store, url
@@ -71,9 +74,25 @@ onEachStore('changes by another program at the same time', backend => {
     }
   }).timeout(120000)
 
+  it('a load succeeds while a part of the manifest of another load is missing', async () => {
+    const { part } = manifestDefaults
+    const { store: into } = await interruptedStore(url, putsManifest, async () => {
+      manifestDefaults.part = 1
+      await edition(3, { '1/0/0': B, '2/0/0': B })
+      manifestDefaults.part = part
+      const qs = { startkey: 'manifest:', endkey: 'manifest;' }
+      const { rows } = await store.couch.request({ path: '_all_docs', qs })
+      const parts = rows.filter(({ id }) => /:\d$/.test(id))
+      await store.couch.bulk(parts.map(({ id, value: { rev } }) => ({ _id: id, _rev: rev, _deleted: true })))
+      assert.equal(parts.length, 2)
+    })
+    const { failed } = await edition(5, { '1/0/0': A }, { into, complete: true })
+    assert.equal(failed, 0)
+    await assertShown('--BBAAAAA')
+  })
+
   it('a load counts a tile as failed that it cannot read again after its image was removed', async () => {
     await edition(1, { '1/0/0': A })
-    const putsManifest = ({ method, path = '' }) => method === 'PUT' && path.startsWith('manifest')
     const { store: into } = await interruptedStore(url, putsManifest, () => removeEdition(store, 'osm', T(1)))
     let reads = 0
     const read = async () => {
