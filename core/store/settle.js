@@ -125,7 +125,10 @@ async function executeWrites (access, writes, result, signal) {
   const failed = new Map()
   const { sent, replacements } = composeDocs(writes, await fetchSources(access, writes, signal))
   if (replacements.length && access.replace) await access.replace(replacements, signal)
-  else for (const { doc } of replacements) failed.set(headId(doc._id), contended(doc._id, 1))
+  for (const { doc, step } of replacements) {
+    if (access.replace) result.get(headId(doc._id)).done.push({ ...step, done: 'put' })
+    else failed.set(headId(doc._id), contended(doc._id, 1))
+  }
   if (!sent.size) return failed
   const sorted = [...sent.values()].map(({ doc }) => doc).sort((a, b) => compareIds(a._id, b._id))
   const answers = new Map((await access.send(sorted, signal)).map(answer => [answer.id, answer]))
@@ -149,7 +152,7 @@ async function fetchSources (access, writes, signal) {
 /** Makes the documents to send, by id, and the past versions that replace others. @param {Write[]} writes */
 function composeDocs (writes, sources) {
   const sent = /** @type {Map<string, {doc: any, step: Write}>} */ (new Map())
-  const replacements = /** @type {{doc: any, over: string}[]} */ ([])
+  const replacements = /** @type {{doc: any, over: string, step: Write}[]} */ ([])
   for (const step of writes) {
     const { id, rev, end, version, from } = step
     if (end) {
@@ -160,7 +163,7 @@ function composeDocs (writes, sources) {
     const source = from?.rev ? sources.get(`${from.id} ${from.rev}`) : from?.documentOf?.()
     if (from && !source) continue // another writer changed it: read again
     const doc = documentOf(id, version, source)
-    if (id.includes('@') && rev) replacements.push({ doc, over: rev })
+    if (id.includes('@') && rev) replacements.push({ doc, over: rev, step })
     else sent.set(id, { doc: { ...doc, ...(rev && { _rev: rev }) }, step })
   }
   return { sent, replacements }

@@ -74,6 +74,17 @@ onEachStore('changes by another program at the same time', backend => {
     }
   }).timeout(120000)
 
+  it('a version that replaces a removed one of the past is counted', async () => {
+    await write(5, A)
+    const [writtenRun, removalRun] = ['20240101T000000000-aaaa', '20250101T000000000-aaaa']
+    await store.write([{ ...X, time: T(3), bytes: png(B) }], { run: writtenRun })
+    const removal = { type: 'removed', layer: 'osm', run: removalRun, since: T(3), until: T(3) }
+    await store.couch.update(`removed:osm:${removalRun}`, () => removal)
+    const { backfilled, unchanged } = await store.write([{ ...X, time: T(3), bytes: png(C) }])
+    assert.deepEqual({ backfilled, unchanged }, { backfilled: 1, unchanged: 0 })
+    await assertShown('--CCAAAAA')
+  })
+
   it('a load succeeds while a part of the manifest of another load is missing', async () => {
     const { part } = manifestDefaults
     const { store: into } = await interruptedStore(url, putsManifest, async () => {
