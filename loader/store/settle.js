@@ -94,7 +94,7 @@ export async function settleAll (couch, layer, ids, {
   const readFacts = batch => statements.readFacts(batch, { isFresh: true })
   const settledBatches = pMapIterable(batchesOf(ids, { most: settleDefaults.tiles, bytes: Infinity }), batch => {
     if (signal?.aborted) throw new TilecouchError('ABORTED')
-    return settleTiles(access, [...new Set(batch)], { readFacts, dryRun })
+    return settleTiles(access, [...new Set(batch)], { readFacts, dryRun, signal })
   }, { concurrency: settleDefaults.concurrency })
   for await (const tiles of settledBatches) onSettled?.(tiles)
 }

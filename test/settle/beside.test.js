@@ -5,7 +5,7 @@ import { HeadWriter } from '../../core/store/head-writer.js'
 import { Store, copyLayer, expire, load, mirror, prune, removeEdition,
   removeTiles, resolve } from '../../loader/index.js'
 import { manifestDefaults } from '../../loader/load/manifest.js'
-import { tileAccess } from '../../loader/store/settle.js'
+import { settleAll, tileAccess } from '../../loader/store/settle.js'
 import { Tile } from '../../loader/store/tile.js'
 import { onEachStore } from '../support/backends.js'
 import { memorySource } from '../support/memory-source.js'
@@ -74,12 +74,28 @@ onEachStore('changes by another program at the same time', backend => {
     }
   }).timeout(120000)
 
-  it('a version that replaces a removed one of the past is counted', async () => {
+  /** Writes A, and an older B whose removal is stated but not settled. */
+  const leaveRemoval = async () => {
     await write(5, A)
     const [writtenRun, removalRun] = ['20240101T000000000-aaaa', '20250101T000000000-aaaa']
     await store.write([{ ...X, time: T(3), bytes: png(B) }], { run: writtenRun })
     const removal = { type: 'removed', layer: 'osm', run: removalRun, since: T(3), until: T(3) }
     await store.couch.update(`removed:osm:${removalRun}`, () => removal)
+  }
+
+  it('settling that is stopped writes nothing more', async () => {
+    await leaveRemoval()
+    const stop = new AbortController()
+    const access = tileAccess(store.couch, (docs, signal) => {
+      stop.abort()
+      return store.couch.write(docs, signal)
+    })
+    await assert.rejects(settleAll(store.couch, 'osm', [ID], { access, signal: stop.signal }), { code: 'ABORTED' })
+    assert.ok(await store.couch.get(`${ID}@${T(3)}`))
+  })
+
+  it('a version that replaces a removed one of the past is counted', async () => {
+    await leaveRemoval()
     const { backfilled, unchanged } = await store.write([{ ...X, time: T(3), bytes: png(C) }])
     assert.deepEqual({ backfilled, unchanged }, { backfilled: 1, unchanged: 0 })
     await assertShown('--CCAAAAA')
