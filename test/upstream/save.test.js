@@ -129,6 +129,18 @@ onEachStore('saving answers of an upstream', backend => {
     assert.equal((await times()).length, 1)
   })
 
+  it('comes after the version of another program, even if the head is ahead of the clock', async () => {
+    const answer = await suite.open().fetch(TILE)
+    const writeSeed = async (time, x) =>
+      store.write([{ layer: 'osm', ...TILE, time, bytes: await suite.server.tile(5, x, 1) }])
+    await writeSeed('2100-01-01T00:00:00Z', 1)
+    const oldHead = await head()
+    await writeSeed('2100-01-01T00:00:01Z', 2)
+    const [saved] = await saveAnswer(store, 'osm', answer, { head: oldHead, now: '2024-01-01T00:00:00Z' })
+    assert.deepEqual([saved.outcome, saved.time], ['written', '2100-01-01T00:00:02Z'])
+    await checkInvariants(url)
+  })
+
   it('reports "overtaken", with the bytes and no revision, when another program wrote first', async () => {
     const upstream = suite.open()
     const answer = await upstream.fetch(TILE)

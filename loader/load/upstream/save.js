@@ -137,7 +137,9 @@ async function write (store, versions, now, signal) {
   // another program wrote a version of that second: this version comes after it
   const taken = versions.filter(({ id }) => failures.get(id)?.code === 'VERSION_TAKEN')
   for (const { id } of taken) failures.delete(id)
-  if (taken.length) await attempt(taken.map(version => ({ ...version, time: addSeconds(now, 1) })))
+  // the head may be ahead of the clock
+  const nextTime = ({ time }) => addSeconds(time > now ? time : now, 1)
+  if (taken.length) await attempt(taken.map(version => ({ ...version, time: nextTime(version) })))
   const heads = await headsOf(store, versions.map(({ id }) => id), undefined, signal)
   return versions.map(({ layer, origin, expires = null, ...version }) => {
     const head = heads.get(version.id)
