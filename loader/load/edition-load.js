@@ -334,7 +334,16 @@ async function writeGone (store, source, { layer, time, isSelected, absent, summ
     const missing = missingTiles(heads, source, { layer, isSelected, absent })
     for await (const tile of missing) yield { layer, time, ...tile, gone: true }
   }
-  const removed = await store.write(versions(), options)
+  try {
+    addRemoved(summary, await store.write(versions(), options))
+  } catch (error) {
+    if (!error.summary) throw error
+    addRemoved(summary, error.summary)
+    throw Object.assign(error, { summary })
+  }
+}
+
+function addRemoved (summary, removed) {
   for (const field of ['advanced', 'backfilled', 'failed', 'gone', 'documents']) summary[field] += removed[field]
   summary.tiles += removed.tiles - removed.unchanged // tiles that were gone before do not count
   summary.failures.push(...removed.failures)

@@ -105,6 +105,16 @@ onEachStore('a load', backend => {
     assert.equal((await heads()).length, 9)
   })
 
+  it('that is complete counts all of its tiles when it is stopped while it makes others gone', async () => {
+    await run(grid(3), T1)
+    const stop = new AbortController()
+    const onProgress = ({ gone }) => { if (gone) stop.abort() }
+    const { code, summary } = await run({ '4:0:0': png(50), '4:0:1': grid(3)['4:0:1'] }, T2,
+      { complete: true, signal: stop.signal, onProgress }).catch(error => error)
+    assert.equal(code, 'ABORTED')
+    assert.deepEqual(countsOf(summary), [9, 0, 8, 1, 0, 0, 7])
+  })
+
   it('that is complete makes tiles gone only in the selected zooms, box and polygons', async () => {
     const tiles = Object.entries(grid(8)).map(([id, bytes]) => {
       const [z, x, y] = id.split(':').map(Number)
