@@ -5,6 +5,7 @@
 // for each time and zoom. If the index has the same numbers, there are no other versions: the first single write of a
 // place is one more version at its time, and nothing can compensate for it. Otherwise all versions are compared.
 import { pMapIterable } from 'p-map'
+import { cached } from '../../../core/cache.js'
 import { compareInner, compareRows } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { ignoring } from '../../../core/promises.js'
@@ -63,7 +64,7 @@ async function compareByBlocks (store, layer, times, zooms = { min: 0, max: Infi
     for (const [time, versions] of diff.written) addTo(versionsByTime, `${time} ${z}`, versions)
     addTo(same, z, diff.same)
     const tiles = Uint16Array.from(diff.differing)
-    if (tiles.length) differing.set(z, [...differing.get(z) ?? [], { x, y, tiles }])
+    if (tiles.length) cached(differing, z, () => /** @type {any[]} */ ([])).push({ x, y, tiles })
   }
   const isSame = ({ time, z, versions }) => versionsByTime.get(`${time} ${z}`) === versions
   const isAll = rows.length === versionsByTime.size && rows.every(isSame)
