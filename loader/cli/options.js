@@ -1,5 +1,7 @@
 // Options that several commands take: what each means, and how its value is read.
-import { addSeconds, checkGrid, now, parseArea, parseDuration, parseZooms, startOf } from '../../core/index.js'
+import {
+  checkGrid, fromSeconds, now, parseArea, parseDuration, parseZooms, startOf, toSeconds
+} from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { readSmallFile } from '../formats/files.js'
 import { sourceError } from '../formats/reading.js'
@@ -7,6 +9,7 @@ import { sourceError } from '../formats/reading.js'
 export const DATA = './data' // folder of the embedded store unless --data names another
 const MOST_GEOJSON = 64e6 // bytes of a GeoJSON file
 const MOST_GRID = 1e6 // bytes of a tile matrix set
+const FIRST = toSeconds('0000-01-01T00:00:00Z')
 
 /** What an option means, in every command that has it. @type {Record<string, string>} */
 export const meanings = {
@@ -142,8 +145,12 @@ function readGrid (text) {
 export const parsers = { '--grid': readGrid, '--ttl': parseDuration }
 
 /** `7d` means seven days ago; anything else is a time, of which the start counts. @param {string} text */
-export const timeOrAgo = text =>
-  /^\d+(\.\d+)?\s*[smhdwy]$/i.test(text) ? addSeconds(now(), -parseDuration(text)) : startOf(text)
+export function timeOrAgo (text) {
+  if (!/^\d+(\.\d+)?\s*[smhdwy]$/i.test(text)) return startOf(text)
+  const seconds = toSeconds(now()) - parseDuration(text)
+  if (seconds < FIRST) throw new TilecouchError('BAD_DURATION', { value: text })
+  return fromSeconds(seconds)
+}
 
 /** @param {string} file @param {number} [most] bytes */
 export const readTextFile = (file, most) => String(readBytes(file, most))

@@ -156,6 +156,8 @@ describe('the command line', () => {
     'seed osm --zoom 1': 'BAD_AREA',
     'seed osm --polygon SRC/a.txt --zoom 1': 'BAD_AREA',
     'seed osm --bbox 0,0,1,1 --zoom 1 --rate 1/week': 'BAD_OPTION',
+    'seed osm --bbox 0,0,1,1 --zoom 1 --refresh-before 3000y': 'BAD_DURATION',
+    'seed osm --bbox 0,0,1,1 --zoom 1 --refresh-before 999999y': 'BAD_DURATION',
     'layer Osm --ttl 7d': 'BAD_LAYER',
     'layer osm --ttl soon': 'BAD_DURATION',
     'layer osm --zoom-range 9-1': 'BAD_ZOOM',
