@@ -58,7 +58,8 @@ export function showProblems (stage, notices, view, onRetry, device) {
       text: `${meaningOf(error, stage.layer.title)} ${words.problems.keepsAsking}`, tone: 'warn', action: retryAction
     })
   })
-  stage.on('storeback', () => {
+  // a layer that replaces the failed one has not failed yet, and does not report that the store is back
+  stage.on('storeback show', () => {
     away = false
     notices.end('store')
   })

@@ -60,6 +60,18 @@ onViewer('failures', { layers: ['steps', 'late'], demo: false }, stage => {
     stage.allow(AWAY)
   })
 
+  it('ends the message that the server is away with its layer, and counts failed tiles of the next one', async () => {
+    stage.allow(/500/)
+    const broken = { status: 500, body: '{"reason":"broken"}' }
+    stage.front.rule(({ kind, path, tile }) =>
+      path.startsWith('layer%3Alate') || (kind === 'tile' && tile === '3/3/3') ? broken : undefined)
+    const page = await stage.visit('#late/3/0/0')
+    await page.getByText('This page keeps asking.').waitFor()
+    await page.evaluate(() => { location.hash = '#steps/3/0/0' })
+    await page.locator('.toast', { hasText: '1 tile did not load' }).waitFor()
+    assert.equal(await page.locator('.toast').count(), 1)
+  })
+
   it('says that the layer was deleted, offers the others, and shows it again when it is back', async () => {
     const fields = { name: 'Late', minzoom: 3, maxzoom: 3 }
     await stage.store.defineLayer('late', fields)
