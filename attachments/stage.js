@@ -38,6 +38,7 @@ export class Stage extends L.Evented {
   #vectors = null
   /** @type {Map<string, any>} vector layer -> its style */
   #styles = new Map()
+  #comparisons = 0 // number of the last call of compare()
 
   /** @param {HTMLElement} container of the timeline */
   constructor (map, container) {
@@ -182,9 +183,13 @@ export class Stage extends L.Evented {
    * @param {import('./comparison.js').Left | null} left
    */
   compare (left) {
+    const attempt = ++this.#comparisons
     if (!left && !this.comparing) return
     if (left?.doc && !this.draws(left.doc)) {
-      this.prepare(left.doc).then(() => { if (this.draws(/** @type {any} */ (left.doc))) this.compare(left) }, () => {})
+      const { doc } = left
+      this.prepare(doc).then(() => {
+        if (attempt === this.#comparisons && this.draws(doc)) this.compare(left) // not chosen anew or ended meanwhile
+      }, () => {})
       return
     }
     this.comparison.set(left && this.doc && this.draws(this.doc) && this.draws(left.doc ?? this.doc) ? left : null)

@@ -7,6 +7,7 @@ import { load } from '../../loader/index.js'
 import { demoEditions, layers } from '../../server/demo/index.js'
 import { INTERVAL, TOWN_BOUNDS, townIn } from '../../server/demo/town.js'
 import { findBarriers } from '../support/axe.js'
+import { T } from '../support/client/gallery.js'
 import { IDLE, screens } from './browser.js'
 import { onViewer } from '../support/viewer.js'
 
@@ -202,6 +203,35 @@ onViewer('a vector layer', { demo: false, layers: ['steps'], webgl: true }, stag
     const page = await stage.visit(`#steps/4/45/-30&layers=*,tilby:80`, { ...screens.phone, colorScheme: 'dark' })
     await page.locator('#map .tilecouch-vector canvas').waitFor()
     assert.equal(await page.locator('#map .tilecouch-vector').evaluate(node => node.style.opacity), '0.8')
+  })
+
+  /** Holds the script that draws vector layers. @returns {{asked: Promise<void>, release: () => void}} */
+  function holdScript () {
+    /** @type {() => void} */
+    let release = () => {}
+    const released = new Promise(resolve => { release = () => resolve(undefined) })
+    const asked = new Promise(resolve => {
+      stage.front.rule(({ path }) => {
+        if (!path.includes('vector.js')) return undefined
+        resolve(undefined)
+        return released
+      })
+    })
+    return { asked, release }
+  }
+
+  it('does not begin a comparison that was ended before its script was loaded', async () => {
+    const { asked, release } = holdScript()
+    const page = await stage.visit(`#steps@${T(3)}..${T(4)}/3/0/0`, screens.small)
+    const card = page.getByRole('region', { name: 'What changed here' })
+    await card.getByRole('combobox', { name: 'Layer at the left' }).selectOption('tilby')
+    await asked
+    await card.getByRole('button', { name: 'Stop comparing' }).click()
+    release()
+    await page.locator('[data-layer="tilby"]').dispatchEvent('click') // the list is folded
+    await waitUntilDrawn(page) // the script was loaded before
+    assert.equal(await page.locator('.tilecouch-compare-handle').count(), 0)
+    assert.doesNotMatch(page.url(), /\.\.|with=/)
   })
 
   it('is not drawn in a browser without WebGL, and the page says so', async () => {
