@@ -177,7 +177,7 @@ async function follow (hash = location.hash) {
   stage.stack.set(place.layers ?? [])
   stage.clock.setTime(place.compare ? place.compare.to : place.time ?? null)
   if (stage.doc?.layer !== name) await choose(name)
-  if (attempt !== following) return
+  if (attempt !== following || stage.doc?.layer !== name) return // another layer may have been chosen meanwhile
   stage.comparison.mode = place.mode ?? 'swipe'
   followComparison(place, name)
   const problems = place.problems.join(' ')

@@ -29,7 +29,7 @@ function countChanges (from, to) {
   }).filter(([, counts]) => Object.values(counts).some(Boolean)))
 }
 
-onViewer('a vector layer', { demo: false, layers: ['steps'], webgl: true }, stage => {
+onViewer('a vector layer', { demo: false, layers: ['steps', 'bounded'], webgl: true }, stage => {
   before(async () => {
     for (const { layer, time, title, open } of demoEditions()) {
       const year = +time.slice(0, 4)
@@ -232,6 +232,20 @@ onViewer('a vector layer', { demo: false, layers: ['steps'], webgl: true }, stag
     await waitUntilDrawn(page) // the script was loaded before
     assert.equal(await page.locator('.tilecouch-compare-handle').count(), 0)
     assert.doesNotMatch(page.url(), /\.\.|with=/)
+  })
+
+  it('takes the comparison of its link with it when another layer is chosen before its script was loaded', async () => {
+    const { asked, release } = holdScript()
+    const page = await stage.open('#steps/3/0/0', screens.small)
+    await page.evaluate(hash => { location.hash = hash }, `#tilby@${FIRST}..${LAST}/${PLACE}`)
+    await asked
+    await page.locator('[data-layer="bounded"]').click()
+    await page.locator('[data-layer="bounded"][aria-pressed="true"]').waitFor()
+    release()
+    await page.locator('[data-layer="tilby"]').click()
+    await waitUntilDrawn(page)
+    assert.equal(await page.locator('.tilecouch-compare-handle').count(), 0)
+    assert.doesNotMatch(page.url(), /\.\./)
   })
 
   it('is not drawn in a browser without WebGL, and the page says so', async () => {
