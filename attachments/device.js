@@ -64,8 +64,9 @@ export class Device {
    */
   asOf (layer) {
     const areas = this.offline?.areas.list().filter(area => area.layer === layer) ?? []
-    const times = areas.map(area => area.status().updated).filter(time => time).sort()
-    return areas.length ? times[0] ?? null : undefined
+    if (!areas.length) return undefined
+    const times = areas.map(area => area.status().updated)
+    return times.every(Boolean) ? times.sort()[0] : null
   }
 
   async #open (db) {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { timelineWords } from '../../client/timeline/words.js'
+import { Device } from '../../attachments/device.js'
 import { parsePlace, placesIn } from '../../attachments/find/coordinates.js'
 import { formatsOf } from '../../attachments/format.js'
 import { AnswerError, ask } from '../../attachments/requests.js'
@@ -167,6 +168,19 @@ describe('coordinates', () => {
       near(`${Math.abs(lat).toFixed(5)}${lat < 0 ? 'S' : 'N'} ${Math.abs(lon).toFixed(5)}${lon < 0 ? 'W' : 'E'}`,
         lat, lon)
     }))
+  })
+})
+
+describe('the data on the device', () => {
+  it('are as old as the oldest area of the layer, and of no known time if an area was never complete', () => {
+    const asOf = (layer, times) => {
+      const areas = Object.entries(times).map(([name, updated]) => ({ layer: name[0], status: () => ({ updated }) }))
+      return Device.prototype.asOf.call({ offline: { areas: { list: () => areas } } }, layer)
+    }
+    assert.equal(asOf('a', { a1: '2024-02-01T00:00:00Z', a2: '2024-01-01T00:00:00Z', b: undefined }),
+      '2024-01-01T00:00:00Z')
+    assert.equal(asOf('a', { a1: '2024-02-01T00:00:00Z', a2: undefined }), null)
+    assert.equal(asOf('a', { b: '2024-02-01T00:00:00Z' }), undefined)
   })
 })
 
