@@ -72,7 +72,9 @@ export function AreaForm ({ offline, map, layers, shown, boxInSight, rate, onDon
     }
     offline.persist().catch(() => false) // browsers decide after a click; the card shows the answer
     try {
-      onDone(await offline.areas.add({ name: name.trim(), ...spec }))
+      const area = await offline.areas.add({ name: name.trim(), ...spec })
+      if (form.current) onDone(area)
+      else await area.remove() // the form was closed while the store was asked
     } catch (error) {
       show({ tone: 'warn', text: problem(error), isPossible: true })
     }

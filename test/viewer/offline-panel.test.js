@@ -226,6 +226,23 @@ onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, s
     stage.allow(AWAY)
   })
 
+  it('adds no area if its form was closed while the store was asked', async () => {
+    const page = await stage.visit('#steps/3/0/0')
+    await openAreas(page)
+    await begin(page)
+    const hold = holdRequests(stage.front, ({ kind }) => kind === 'layer')
+    await download(page).click()
+    await hold.reached()
+    await page.keyboard.press('Escape')
+    await page.locator('.area-form').waitFor({ state: 'detached' })
+    hold.open()
+    await begin(page)
+    await download(page).click() // the area that was not added would be the first
+    await page.locator('.area').first().waitFor()
+    await page.locator('.area[data-state="complete"]').waitFor()
+    assert.equal(await page.locator('.area').count(), 1)
+  })
+
   it('counts tiles that failed, and tries only these again', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await openAreas(page)
