@@ -26,9 +26,14 @@ export function EditionList ({ page, editions, hasOlder, searched, changes, tile
   const listed = matching.slice(0, limit + 1)
   const current = rowAt(listed, time)
   const isHistory = editions.length > 1 || (changes?.length ?? 0) > 1
+  const showsHeat = isHeated && isHistory
 
-  useLayoutEffect(() => page.onHeat(isHeated), [isHeated])
+  useLayoutEffect(() => page.onHeat(showsHeat), [showsHeat])
   useLayoutEffect(() => page.onFootprint(isOutlined ? edition : null), [isOutlined, edition])
+  useLayoutEffect(() => () => { // a search for layers hides the list
+    page.onHeat(false)
+    page.onFootprint(null)
+  }, [])
   useLayoutEffect(() => scrollToRow(list.current), [current?.time, listed.length > 0])
 
   const find = ({ target }) => {
@@ -60,7 +65,7 @@ export function EditionList ({ page, editions, hasOlder, searched, changes, tile
       ${words.editions.footprint}
     </button>`}
     ${isHistory && html`<${Toggle} isOn=${isHeated} onChange=${setHeated}>${words.editions.heat}<//>`}
-    ${isHeated && html`<${HeatLegend} />`}
+    ${showsHeat && html`<${HeatLegend} />`}
   </div>`
 }
 
