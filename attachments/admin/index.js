@@ -11,6 +11,7 @@ import { Couch } from './couch.js'
 import { Dialog } from '../dialog.js'
 import { Documents } from './documents.js'
 import { Editions } from './editions/index.js'
+import { unsavedOf } from './layers/form.js'
 import { Layers } from './layers/index.js'
 import { Overview } from './overview/index.js'
 import { Button } from '../parts.js'
@@ -168,6 +169,12 @@ function Room ({ user, security, start, leave, say }) {
       couch.onSignedOut = () => {}
       docs.stop()
     }
+  }, [])
+
+  useEffect(() => {
+    const warn = event => { if (unsavedOf(docs).size) event.preventDefault() }
+    addEventListener('beforeunload', warn)
+    return () => removeEventListener('beforeunload', warn)
   }, [])
 
   useEffect(() => {

@@ -1,4 +1,4 @@
-/* global document -- of the page, in functions that run there */
+/* global dispatchEvent, document -- of the page, in functions that run there */
 // Tests the section Layers: layers are made, edited by two users at once, tested, pruned, put in order and removed.
 import assert from 'node:assert/strict'
 import { layerId } from '../../core/index.js'
@@ -145,12 +145,16 @@ onAdmin('the section Layers', stage => {
     assert.deepEqual([after.name, after.ttl, after.description], ['Second', 120, 'more'])
   })
 
-  it('keeps unsaved changes while another section is shown', async () => {
+  it('keeps unsaved changes while another section is shown, and asks before the page is closed', async () => {
     await stage.store.defineLayer('draft', { name: 'Draft' })
     const page = await form('draft')
+    const asksBeforeClosing =
+      () => page.evaluate(() => !dispatchEvent(new Event('beforeunload', { cancelable: true })))
+    assert.equal(await asksBeforeClosing(), false)
     await input(page, 'name').fill('Better')
     await page.locator('#sections').getByText('Work').click()
     await page.getByRole('heading', { name: 'Work' }).waitFor()
+    assert.equal(await asksBeforeClosing(), true)
     await page.locator('#sections').getByText('Layers').click()
     await page.locator('[data-layer="draft"]').getByText('unsaved changes').waitFor()
     await page.getByRole('link', { name: 'Draft' }).click()
@@ -158,6 +162,7 @@ onAdmin('the section Layers', stage => {
     await save(page)
     await waitUntilSaved(page)
     assert.equal((await doc('draft')).name, 'Better')
+    assert.equal(await asksBeforeClosing(), false)
   })
 
   it('shows the command for a dry run of a prune with the rules of the form', async () => {

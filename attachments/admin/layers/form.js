@@ -49,11 +49,6 @@ function useEdits (docs, layer) {
     else editsByLayer.delete(layer)
     draw(turn => turn + 1)
   }
-  useEffect(() => {
-    const warn = event => { if (editsByLayer.size) event.preventDefault() }
-    addEventListener('beforeunload', warn)
-    return () => removeEventListener('beforeunload', warn)
-  }, [])
   return /** @type {const} */ ([edits, change])
 }
 
