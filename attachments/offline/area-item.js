@@ -25,6 +25,7 @@ export function AreaItem ({ area, offline, isNew, layerTitle, announce, onLeave,
   const [isOpen, setOpen] = useState(isNew)
   const [question, setQuestion] = useState(/** @type {'rename' | 'remove' | 'cancel' | ''} */ (''))
   const [message, setMessage] = useState('')
+  const [failure, setFailure] = useState('') // of the last transfer in the background
   useEvents(offline, 'progress')
 
   const tell = text => {
@@ -35,6 +36,7 @@ export function AreaItem ({ area, offline, isNew, layerTitle, announce, onLeave,
   /** @param {() => Promise<any>} task @returns {Promise<any>} undefined if it failed or was stopped */
   async function run (task) {
     setMessage('')
+    setFailure('')
     try {
       return await task()
     } catch (error) {
@@ -65,7 +67,15 @@ export function AreaItem ({ area, offline, isNew, layerTitle, announce, onLeave,
   }
 
   useEffect(() => {
-    const onFailure = event => { if (event.area === area) tell(problem(event.error)) }
+    let announced = ''
+    const onFailure = event => {
+      if (event.area !== area) return
+      const text = problem(event.error)
+      const news = `${text} ${area.status().updated}`
+      if (news !== announced) announce(text) // a transfer that fails is repeated again and again
+      announced = news
+      setFailure(text)
+    }
     offline.on('failure', onFailure)
     return () => offline.off('failure', onFailure)
   }, [area])
@@ -81,7 +91,7 @@ export function AreaItem ({ area, offline, isNew, layerTitle, announce, onLeave,
   }, [])
 
   const status = area.status()
-  const note = message || problemOf(status)
+  const note = (status.error && failure) || message || problemOf(status)
   const [action, call] = actionOf(status)
   const isPausing = call === 'pause'
   const act = () => isPausing ? run(() => area.pause()) : download()

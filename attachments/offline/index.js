@@ -58,6 +58,8 @@ class OfflinePanel {
   #coverage
   /** @type {import('../cards.js').Card | undefined} */
   #card
+  /** @type {{area: any, text: string} | undefined} of the notice, even if the user has closed it */
+  #failure
 
   /** @param {Page} page */
   constructor (page) {
@@ -78,6 +80,7 @@ class OfflinePanel {
     if (this.isOpen) return
     const { cards, entry, notices } = this.#page
     this.isOpen = true
+    this.#failure = undefined
     notices.end(NAME)
     this.#card = cards.open(NAME, TITLE, () => this.close())
     entry.setAttribute('aria-expanded', 'true')
@@ -135,6 +138,7 @@ class OfflinePanel {
     entry.classList.toggle('away', isAway)
     entry.setAttribute('aria-label', label)
     entry.title = label
+    this.#endFailure()
     if (!this.isOpen) return
     this.#outlines.show(areas)
     this.#coverage.show()
@@ -144,11 +148,24 @@ class OfflinePanel {
   #showFailure ({ area, error }) {
     if (this.isOpen) return
     const text = texts.outdated({ name: area?.name, why: problem(error) })
+    if (area && text === this.#failure?.text) return // a transfer that fails is repeated again and again
+    this.#failure = { area, text }
     this.#page.notices.show(NAME, { text, tone: 'warn', onClose: () => {} })
+  }
+
+  /** Ends the notice of a failure when the area is up to date again, or was removed. */
+  #endFailure () {
+    const area = this.#failure?.area
+    if (!area) return
+    const { state, error } = area.status()
+    if (!area.isRemoved && (error || state !== 'complete')) return
+    this.#failure = undefined
+    this.#page.notices.end(NAME)
   }
 
   #tellEnd (area) {
     if (this.isOpen) return
+    this.#failure = undefined
     const text = (area.isComplete ? texts.area.done : texts.partly)(area.name)
     this.#page.notices.show(NAME, { text, onClose: () => {} })
   }

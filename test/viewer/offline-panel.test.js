@@ -154,6 +154,33 @@ onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, s
       { timeout: 30000, what: 'the new tiles to be taken' })
   })
 
+  it('says why an area is not kept up to date until it is, in its card or in a notice', async () => {
+    stage.allow(/403/)
+    const page = await stage.visit('#steps/3/0/0')
+    await take(page, 'Steps')
+    await page.getByLabel('Keep it up to date').check()
+    await page.getByText('Kept up to date').waitFor()
+    const refuse = () => stage.front.rule(({ kind }) => kind === 'layer'
+      ? { status: 403, body: '{"error":"forbidden","reason":"no"}' } : undefined)
+    let step = 7
+    const change = () => stage.write('steps', { [step++]: tilesOf(3, x => x === 3) })
+    const allow = refuse()
+    await change()
+    const note = problem(page, 'Steps').filter({ hasText: 'The store does not let you read it.' })
+    await note.waitFor()
+    allow()
+    await change()
+    await note.waitFor({ state: 'detached' })
+    await page.getByRole('region', { name: 'Offline maps' }).getByRole('button', { name: /^Close/ }).click()
+    const allowAgain = refuse()
+    await change()
+    const toast = page.locator('.toast', { hasText: 'The store does not let you read it.' })
+    await toast.waitFor()
+    allowAgain()
+    await change()
+    await toast.waitFor({ state: 'detached' })
+  })
+
   const download = page => page.getByRole('button', { name: 'Download', exact: true })
   /** Makes the browser report this quota, in bytes. */
   const setQuota = (page, quota) =>
