@@ -21,11 +21,15 @@ function fromDevice (since) {
 /**
  * Says why the map shows nothing; null if it shows something, or may still do so.
  * @param {import('./map.js').MapView} view @param {any} device null unless the store does not answer
+ * @param {{label: string, run: () => void}} retryAction
  */
-function sightNotice (stage, changes, view, device) {
+function sightNotice (stage, changes, view, device, retryAction) {
   const { doc, layer, time } = stage
   const [first] = changes
-  if (!stage.draws(doc)) return { text: words.problems.vector }
+  if (!stage.draws(doc)) {
+    if (!stage.hasWebGL) return { text: words.problems.vector }
+    return device ? null : { text: words.problems.codes.UNREACHABLE, tone: 'warn', action: retryAction } // for its code
+  }
   // an enlarged tile of another zoom may stand in for one that is missing
   const isSeen = layer.isEmpty
     ? !layer.isEmpty()
@@ -75,7 +79,7 @@ export function showProblems (stage, notices, view, onRetry, device) {
     const { doc, layer } = stage
     const changes = layer?.changes()
     if (!doc || !changes) return
-    const notice = sightNotice(stage, changes, view, away ? device : null)
+    const notice = sightNotice(stage, changes, view, away ? device : null, retryAction)
     if (notice) notices.show('sight', notice)
     else notices.end('sight')
   })

@@ -38,6 +38,8 @@ export class Stage extends L.Evented {
   #vectors = null
   /** @type {Map<string, any>} vector layer -> its style */
   #styles = new Map()
+  /** @type {boolean | undefined} undefined: not known yet */
+  #hasWebGL
   #comparisons = 0 // number of the last call of compare()
 
   /** @param {HTMLElement} container of the timeline */
@@ -59,6 +61,7 @@ export class Stage extends L.Evented {
       this.comparison.label()
       this.fire('time')
     })
+    this.on('storeback', () => this.#prepareAgain())
   }
 
   get time () {
@@ -129,9 +132,15 @@ export class Stage extends L.Evented {
     return !isInOtherGrid(doc) && (format !== 'pbf' || this.#styles.has(layer))
   }
 
+  /** Whether the browser can draw vector tiles. */
+  get hasWebGL () {
+    this.#hasWebGL ??= Boolean(document.createElement('canvas').getContext('webgl2'))
+    return this.#hasWebGL
+  }
+
   /** Loads the code and style that a layer needs. Without WebGL, vector tiles are not drawn. */
   async prepare (doc) {
-    if (this.draws(doc) || isInOtherGrid(doc) || !document.createElement('canvas').getContext('webgl2')) return
+    if (this.draws(doc) || isInOtherGrid(doc) || !this.hasWebGL) return
     this.#vectors ??= await import(await loadScript('vector-script'))
     this.#styles.set(doc.layer, await this.#vectors.readStyle(doc))
   }
@@ -175,6 +184,15 @@ export class Stage extends L.Evented {
     if (!this.layer.history.isReady) this.show(this.db, this.doc)
     else this.layer.retry()
     this.comparison.retry()
+    this.#prepareAgain()
+  }
+
+  /** Draws the layer if its code did not load when it was chosen. */
+  async #prepareAgain () {
+    const { doc, layer } = this
+    if (!doc || this.draws(doc)) return
+    await this.prepare(doc).catch(() => {}) // the next call tries again
+    if (this.layer === layer && this.doc && this.draws(this.doc)) this.show(this.db, this.doc)
   }
 
   /**

@@ -6,6 +6,7 @@ import { until } from '../../bench/wait.js'
 import { load } from '../../loader/index.js'
 import { demoEditions, layers } from '../../server/demo/index.js'
 import { INTERVAL, TOWN_BOUNDS, townIn } from '../../server/demo/town.js'
+import { holdRequests } from '../client/requests.js'
 import { findBarriers } from '../support/axe.js'
 import { T } from '../support/client/gallery.js'
 import { IDLE, screens } from './browser.js'
@@ -205,29 +206,16 @@ onViewer('a vector layer', { demo: false, layers: ['steps', 'bounded'], webgl: t
     assert.equal(await page.locator('#map .tilecouch-vector').evaluate(node => node.style.opacity), '0.8')
   })
 
-  /** Holds the script that draws vector layers. @returns {{asked: Promise<void>, release: () => void}} */
-  function holdScript () {
-    /** @type {() => void} */
-    let release = () => {}
-    const released = new Promise(resolve => { release = () => resolve(undefined) })
-    const asked = new Promise(resolve => {
-      stage.front.rule(({ path }) => {
-        if (!path.includes('vector.js')) return undefined
-        resolve(undefined)
-        return released
-      })
-    })
-    return { asked, release }
-  }
+  const isScript = ({ path }) => path.includes('vector.js')
 
   it('does not begin a comparison that was ended before its script was loaded', async () => {
-    const { asked, release } = holdScript()
+    const hold = holdRequests(stage.front, isScript)
     const page = await stage.visit(`#steps@${T(3)}..${T(4)}/3/0/0`, screens.small)
     const card = page.getByRole('region', { name: 'What changed here' })
     await card.getByRole('combobox', { name: 'Layer at the left' }).selectOption('tilby')
-    await asked
+    await hold.reached()
     await card.getByRole('button', { name: 'Stop comparing' }).click()
-    release()
+    hold.open()
     await page.locator('[data-layer="tilby"]').dispatchEvent('click') // the list is folded
     await waitUntilDrawn(page) // the script was loaded before
     assert.equal(await page.locator('.tilecouch-compare-handle').count(), 0)
@@ -235,17 +223,30 @@ onViewer('a vector layer', { demo: false, layers: ['steps', 'bounded'], webgl: t
   })
 
   it('takes the comparison of its link with it when another layer is chosen before its script was loaded', async () => {
-    const { asked, release } = holdScript()
+    const hold = holdRequests(stage.front, isScript)
     const page = await stage.open('#steps/3/0/0', screens.small)
     await page.evaluate(hash => { location.hash = hash }, `#tilby@${FIRST}..${LAST}/${PLACE}`)
-    await asked
+    await hold.reached()
     await page.locator('[data-layer="bounded"]').click()
     await page.locator('[data-layer="bounded"][aria-pressed="true"]').waitFor()
-    release()
+    hold.open()
     await page.locator('[data-layer="tilby"]').click()
     await waitUntilDrawn(page)
     assert.equal(await page.locator('.tilecouch-compare-handle').count(), 0)
     assert.doesNotMatch(page.url(), /\.\./)
+  })
+
+  it('is drawn with "Try again" after the script that draws it did not load', async () => {
+    stage.allow(/503/)
+    const heal = stage.front.rule(entry => isScript(entry) ? { status: 503, body: '' } : undefined)
+    const page = await stage.visit(`#tilby/${PLACE}`, screens.small)
+    const toast = page.locator('.toast', { hasText: 'The server does not answer.' })
+    await toast.waitFor()
+    assert.equal(await page.getByText('it has no WebGL').count(), 0)
+    heal()
+    await toast.getByRole('button', { name: 'Try again' }).click()
+    await waitUntilDrawn(page)
+    await toast.waitFor({ state: 'detached' })
   })
 
   it('is not drawn in a browser without WebGL, and the page says so', async () => {
