@@ -192,10 +192,9 @@ export class StoreLink {
    * @returns {Promise<Grid | null>} null: the grid is unknown, or the layer is off the map
    */
   async #loadGrid (doc) {
-    const { signal } = this.stop
     try {
-      const { gridOf } = await import('../../core/grids/index.js')
-      return signal.aborted ? null : gridOf(doc)
+      const grids = await this.ask('code', () => import('../../core/grids/index.js'))
+      return grids ? grids.gridOf(doc) : null
     } catch (error) {
       this.#refuse(error)
       return null
