@@ -112,6 +112,8 @@ export class AreaFollower {
     } finally {
       this.#isRefreshing = false
     }
+    // a newer poll may have marked areas meanwhile
+    if (this.#isFollowing && this.#outdatedIds.size) this.#markOutdated([])
   }
 
   /** Reports an error unless the one before it had the same code. */

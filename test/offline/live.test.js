@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
-import { openPolls } from '../client/requests.js'
+import { holdRequests, openPolls } from '../client/requests.js'
 import { createGate } from '../support/client/front.js'
 import { SIDE, box, useShelf } from '../support/offline/shelf.js'
 import { isBulk } from '../support/offline/suite.js'
-import { yearStart } from '../support/tiles.js'
+import { square, yearStart } from '../support/tiles.js'
 
 onEachStore('live areas', backend => {
   const shelf = useShelf(backend)
@@ -102,6 +102,29 @@ onEachStore('live areas', backend => {
     open()
     await until(() => brokenPolls > 1)
     assert.deepEqual(onlineStates.filter(online => !online), [])
+  })
+
+  it('are refreshed after the refresh of another area during which they became live', async () => {
+    const loadOther = loadYear =>
+      shelf.store.write(square({ layer: 'other', time: yearStart(loadYear), z: 6, side: 3, seed: () => loadYear }))
+    await shelf.store.defineLayer('other', { minzoom: 6, maxzoom: 6 })
+    await loadOther(2024)
+    const area = await offline.areas.add(west)
+    const other = await offline.areas.add({ ...west, name: 'Other', layer: 'other' })
+    await area.download()
+    await other.download()
+    await loadOther(2025)
+    await area.live(true)
+    await until(() => polls() === 1 && area.state === 'complete')
+    const hold = holdRequests(shelf.front, isBulk)
+    await load()
+    await hold.reached()
+    shelf.front.forget()
+    await other.live(true)
+    await until(() => polls() === 1) // it follows both layers
+    hold.open()
+    await until(() => other.db.get('other:6:1:0').then(({ time }) => time === yearStart(2025)))
+    assert.equal(await newest(area), yearStart(year))
   })
 
   it('download nothing by themselves before their first download', async () => {
