@@ -108,22 +108,15 @@ export function parseZooms (input) {
 }
 
 /**
- * A box that ends at the antimeridian does not cross it: from 165 to -180 is from 165 to 180.
- * @param {Bbox} bbox @returns {Bbox}
- */
-export function withinAntimeridian ([west, south, east, north]) {
-  if (west > east && east === -180) return [west, south, 180, north]
-  return [west > east && west === 180 ? -180 : west, south, east, north]
-}
-
-/**
  * The tiles of one zoom that a box touches: one range, or two when it crosses the antimeridian. A box that only meets
  * the edge of a tile from outside does not touch it.
  * @param {Bbox} bbox @param {number} z
  * @returns {TileRange[]}
  */
-export function tileRanges (bbox, z) {
-  const [west, south, east, north] = withinAntimeridian(bbox)
+export function tileRanges ([west, south, east, north], z) {
+  // a box that ends at the antimeridian does not cross it
+  if (west > east && east === -180) east = 180
+  if (west > east && west === 180) west = -180
   const last = 2 ** z - 1
   const first = value => clamp(Math.floor(value + EDGE * 2 ** z), 0, last)
   const final = (value, from) => Math.max(from, clamp(Math.ceil(value - EDGE * 2 ** z) - 1, 0, last))

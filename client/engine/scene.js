@@ -239,7 +239,14 @@ export class Scene {
     if (mustWait) this.#timer ??= setTimeout(() => this.#stopWaiting(), this.#options.together)
     else this.#timer = void clearTimeout(this.#timer)
     const step = this.#step
-    if (this.#showReady(mustWait)) this.#listeners.onPaint()
+    let hasChanged = false // a tile that had a result shows another one
+    for (const item of this.#items) {
+      if (!item.staged || (mustWait && (this.isStepping || hasOlder(item)))) continue
+      hasChanged ||= item.shown !== undefined
+      this.#show(item)
+      if (this.#step !== step) break // a listener moved the clock
+    }
+    if (hasChanged) this.#listeners.onPaint()
     if (this.#step !== step) return
     if (!isAwaited) this.#isWaitOver = false
     if (this.#isComplete || !this.isShown) return
@@ -250,19 +257,6 @@ export class Scene {
   /** @param {Item} item */
   #isPending (item) {
     return !SETTLED.has(this.#stateOf(item)) && this.#isCurrent(item)
-  }
-
-  /** @param {boolean} mustWait for other tiles @returns {boolean} whether a tile that had a result shows another one */
-  #showReady (mustWait) {
-    const step = this.#step
-    let hasChanged = false
-    for (const item of this.#items) {
-      if (!item.staged || (mustWait && (this.isStepping || hasOlder(item)))) continue
-      hasChanged ||= item.shown !== undefined
-      this.#show(item)
-      if (this.#step !== step) break // a listener moved the clock
-    }
-    return hasChanged
   }
 
   /** @param {Item} item @returns {'unknown' | 'late' | 'waiting' | 'staged' | 'shown' | 'failed'} */

@@ -5,7 +5,7 @@
 import { cached } from '../cache.js'
 import { TilecouchError } from '../errors.js'
 import { fingerprint } from '../fingerprint.js'
-import { EDGE, MAX_ZOOM, withinAntimeridian } from '../grid.js'
+import { EDGE, MAX_ZOOM } from '../grid.js'
 import { outlineOf, project, reachOf } from './outline.js'
 import { definitionOf, knownProj4, projectionOf, registerProjection } from './projections.js'
 
@@ -223,13 +223,15 @@ export class Grid {
    */
   ranges (bbox, z) {
     if (z < this.firstZoom || z > this.lastZoom) return []
-    const [west, south, east, north] = withinAntimeridian(bbox)
+    const [west, south, east, north] = bbox
     if (this.inDegrees && west > east) {
-      const [right, left] = [[west, 180], [-180, east]].map(([from, to]) => this.ranges([from, south, to, north], z)[0])
+      // a box that ends at the antimeridian does not cross it
+      const sides = [[west, 180], [-180, east]].filter(([from, to]) => from < to)
+      const [right, left] = sides.map(([from, to]) => this.ranges([from, south, to, north], z)[0])
       if (!right || !left) return [left, right].filter(Boolean)
       return left.x1 >= right.x0 ? [{ ...left, x1: right.x1 }] : [left, right]
     }
-    const box = this.boxOf([west, south, east, north])
+    const box = this.boxOf(bbox)
     if (!box) return []
     const { columns, rows } = this.matrix(z)
     const [[left, top], [right, bottom]] = [this.#place([box[0], box[3]], z), this.#place([box[2], box[1]], z)]
