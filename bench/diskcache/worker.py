@@ -1,7 +1,7 @@
-"""One process of the benchmark that calls DiskCache: the counterpart of worker.js, with the same operations, timed in Python.
+"""One process of the benchmark that calls DiskCache: the counterpart of worker.js.
 
-It gets what to do on its standard input, says "ready" when the cache is open, begins when told, and says in one line of JSON how
-it went.
+It has the same operations, timed in Python. It gets what to do on its standard input, says "ready" when the cache is
+open, begins when told, and says in one line of JSON how it went.
 """
 
 import array

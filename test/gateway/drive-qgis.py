@@ -23,20 +23,28 @@ def moment(text):
 
 
 def describe(layer):
-    temporal = layer.temporalProperties()
-    period = temporal and temporal.fixedTemporalRange()
     metadata = layer.metadata()
     return {
         'name': layer.name(), 'source': layer.source(), 'valid': layer.isValid(), 'crs': layer.crs().authid(),
         'abstract': metadata.abstract(), 'rights': metadata.rights(),
-        'period': [period.begin().toString(Qt.ISODate), period.end().toString(Qt.ISODateWithMs)] if temporal and temporal.isActive() else None
+        'period': period_of(layer.temporalProperties())
     }
+
+
+def period_of(temporal):
+    if not temporal or not temporal.isActive():
+        return None
+    period = temporal.fixedTemporalRange()
+    return [period.begin().toString(Qt.ISODate), period.end().toString(Qt.ISODateWithMs)]
 
 
 def shape(node):
     if hasattr(node, 'layerId'):
         return {'layer': node.name(), 'ticked': node.itemVisibilityChecked()}
-    return {'group': node.name(), 'ticked': node.itemVisibilityChecked(), 'choice': node.isMutuallyExclusive(), 'of': [shape(child) for child in node.children()]}
+    return {
+        'group': node.name(), 'ticked': node.itemVisibilityChecked(), 'choice': node.isMutuallyExclusive(),
+        'of': [shape(child) for child in node.children()]
+    }
 
 
 def draw(wanted):
@@ -66,7 +74,8 @@ def connections(files):
         dialog.findChild(QListWidget).selectAll()
         dialog.doExportImport()
     settings = QgsSettings()
-    return {key: settings.value(key) for key in settings.allKeys() if key.startswith('qgis/connections-') and settings.value(key)}
+    keys = [key for key in settings.allKeys() if key.startswith('qgis/connections-')]
+    return {key: settings.value(key) for key in keys if settings.value(key)}
 
 
 answer = {}
