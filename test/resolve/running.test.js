@@ -119,8 +119,14 @@ onEachMixture('resolving', mixture => {
   it('resolves new conflicts in a live run', async () => {
     const controller = new AbortController()
     const states = []
-    const running = masters.resolve(0,
-      { live: true, signal: controller.signal, limits: { gather: 20 }, onState: ({ state }) => states.push(state) })
+    let counts
+    const running = masters.resolve(0, {
+      live: true,
+      signal: controller.signal,
+      limits: { gather: 20 },
+      onState: ({ state }) => states.push(state),
+      onProgress: tally => { counts = tally }
+    })
     await until(() => states.length, { what: 'the first look' })
     for (const day of [1, 2]) {
       await masters.load(0, T(day * 2), day)
@@ -129,9 +135,9 @@ onEachMixture('resolving', mixture => {
       await until(async () => !(await json(`${masters.urls[0]}/osm:3:1:2?conflicts=true`))._conflicts,
         { timeout: 30000, what: 'the conflict to go' })
     }
+    await until(() => counts.past >= 2, { what: 'both tiles to be counted' })
     controller.abort()
-    const { past } = await running
-    assert.ok(past >= 2)
+    await running
     await masters.meet()
     await masters.settle()
     assert.equal((await masters.history()).length, 4)
