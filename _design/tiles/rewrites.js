@@ -119,6 +119,9 @@
     function first (value) { return Math.max(0, Math.min(across - 1, Math.floor(value + edge))) }
     function last (value, from) { return Math.max(from, Math.min(across - 1, Math.ceil(value - edge) - 1)) }
     function column (lon) { return (lon + 180) / 360 * across }
+    // a box that ends at the antimeridian does not cross it
+    if (bbox[0] > bbox[2] && bbox[2] === -180) bbox[2] = 180
+    if (bbox[0] > bbox[2] && bbox[0] === 180) bbox[0] = -180
     var y0 = first(row(bbox[3]))
     var y1 = last(row(bbox[1]), y0)
     var x0 = first(column(bbox[0]))
