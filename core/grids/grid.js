@@ -225,9 +225,10 @@ export class Grid {
     if (z < this.firstZoom || z > this.lastZoom) return []
     const [west, south, east, north] = bbox
     if (this.inDegrees && west > east) {
-      // a box that ends at the antimeridian does not cross it
-      const sides = [[west, 180], [-180, east]].filter(([from, to]) => from < to)
-      const [right, left] = sides.map(([from, to]) => this.ranges([from, south, to, north], z)[0])
+      // a box that ends at the antimeridian does not cross it: as in core/grid.js
+      if (east === -180) return this.ranges([west, south, 180, north], z)
+      if (west === 180) return this.ranges([-180, south, east, north], z)
+      const [right, left] = [[west, 180], [-180, east]].map(([from, to]) => this.ranges([from, south, to, north], z)[0])
       if (!right || !left) return [left, right].filter(Boolean)
       return left.x1 >= right.x0 ? [{ ...left, x1: right.x1 }] : [left, right]
     }

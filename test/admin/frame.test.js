@@ -127,7 +127,11 @@ onAdmin('the frame', stage => {
   it('names the store without the password in commands to copy', async () => {
     await stage.store.defineLayer('osm')
     const page = await stage.enter('layers/osm')
-    await page.locator('code').getByText(stage.command('tilecouch remove osm --all'), { exact: true }).last().waitFor()
+    const line = page.locator('code').getByText(stage.command('tilecouch remove osm --all'), { exact: true }).last()
+    await line.waitFor()
+    for (const text of await page.locator('code').allInnerTexts()) {
+      assert.ok(!text.includes(`:${stage.owner.password}@`), text)
+    }
   })
 
   it('keeps the focus on a save button, and moves it to "Cancel" in a dialog before a removal', async () => {

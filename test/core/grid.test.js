@@ -142,6 +142,7 @@ describe('areas', () => {
       for (const z of [1, 2, 5]) {
         assert.deepEqual(grid.ranges([165, -50, -180, -30], z), grid.ranges([165, -50, 180, -30], z))
         assert.deepEqual(grid.ranges([180, -50, -170, -30], z), grid.ranges([-180, -50, -170, -30], z))
+        assert.deepEqual(grid.ranges([180, -50, -180, -30], z), grid.ranges([180, -50, 180, -30], z), 'only a line')
       }
     }
   })

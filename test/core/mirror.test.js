@@ -281,7 +281,7 @@ describe('core/mirror: live', () => {
     const states = []
     const replication =
       follow(source, target, { onState: ({ state, error }) => states.push(error ?? state), limits: { poll: 50 } })
-    await until(() => replication.status().lag === 0)
+    await until(() => replication.status().state === 'following' && replication.status().lag === 0)
     source.put({ _id: 'new', _rev: '1-a' })
     await until(() => target.docs.has('new'))
     source.hook = call => { if (call === 'changes' || call === 'getLocal') throw unreachable('source') }
@@ -290,7 +290,8 @@ describe('core/mirror: live', () => {
     assert.equal(replication.status().error, 'UNREACHABLE')
     source.put({ _id: 'meanwhile', _rev: '1-a' })
     source.hook = () => {}
-    await until(() => replication.status().lag === 0 && target.docs.has('meanwhile'))
+    await until(() => replication.status().state === 'following' && target.docs.has('meanwhile'))
+    await until(() => replication.status().lag === 0)
     assert.deepEqual(states, ['following', 'UNREACHABLE', 'following'])
   })
 
