@@ -111,7 +111,7 @@ export class Requester {
   async #sendOnce (request) {
     const { signal, onPiece } = request
     const message = this.#messageOf(request)
-    const silence = this.#silenceOf(request)
+    const silence = this.#silenceOf(request, message.body)
     const timer = silence ? timeoutSignal(silence, signal) : undefined
     let received = 0
     try {
@@ -131,7 +131,7 @@ export class Requester {
       request.onBytes?.(received)
       return this.#resultOf(answer, request)
     } catch (error) {
-      const failure = timer?.isOver && !signal?.aborted ? this.#silentError(request) : error
+      const failure = timer?.isOver && !signal?.aborted ? this.#silentError(request, silence) : error
       throw received ? Object.assign(failure, { isBroken: true }) : failure
     } finally {
       timer?.end()
@@ -151,15 +151,19 @@ export class Requester {
     return { method, url, headers, body: content, most, isJson: !raw && !onPiece, isFrequent }
   }
 
-  /** Milliseconds without a byte of the answer after which a request fails. @param {CouchRequest} request */
-  #silenceOf ({ timeout, body }) {
+  /**
+   * Milliseconds without a byte of the answer after which a request fails; 0 for no limit.
+   * @param {CouchRequest} request
+   * @param {string | Uint8Array} [body] as it is sent
+   */
+  #silenceOf ({ timeout }, body) {
     const idleTimeout = timeout ?? this.options.silence
-    return idleTimeout && idleTimeout + (body?.length ?? 0) / SLOWEST_UPLOAD
+    return idleTimeout ? idleTimeout + (body?.length ?? 0) / SLOWEST_UPLOAD : 0
   }
 
-  /** @param {CouchRequest} request */
-  #silentError (request) {
-    const why = `no answer within ${/** @type {number} */ (this.#silenceOf(request)) / 1000} s`
+  /** @param {CouchRequest} request @param {number} silence milliseconds */
+  #silentError (request, silence) {
+    const why = `no answer within ${silence / 1000} s`
     return new TilecouchError('UNREACHABLE', { url: this.url, why, ...(request.timeout && { silent: true }) })
   }
 

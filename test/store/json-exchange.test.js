@@ -73,6 +73,16 @@ describe('JSON requests, which nano sends', () => {
     assert.deepEqual([agents.length, /^nano/.test(agents[0]), agents[1]], [2, true, undefined])
   })
 
+  it('have more time for a large body, in whatever form it is given', async () => {
+    answer = () => {}
+    const couch = couchWith({ retries: 0, silence: 20 })
+    const large = { text: 'x'.repeat(149) } // 160 bytes of JSON
+    for (const body of [large, JSON.stringify(large)]) {
+      await assert.rejects(couch.request({ method: 'POST', path: '_bulk_docs', body }),
+        { code: 'UNREACHABLE', message: /no answer within 0\.03 s/ })
+    }
+  })
+
   it('follow no redirects', async () => {
     answer = (req, res) => res.writeHead(302, { location: '/elsewhere' }).end()
     await assert.rejects(couchWith({ retries: 0 }).info(),
