@@ -5,10 +5,7 @@ import { TilecouchError } from './errors.js'
 import { isLayer } from './ids.js'
 import { recordFields } from './record-values.js'
 
-export const tokenDefaults = {
-  layers: 50, // names and patterns of a token
-  most: 16_384 // characters of all fields
-}
+const MOST = 16_384 // characters of all fields
 
 const FORM = /^tcs\.([a-z0-9]{12})\.([\w-]{43})$/
 const ID = /^[a-z0-9]{12}$/
@@ -22,7 +19,7 @@ export const tokenKinds = {
   token: {
     fields: recordFields.token,
     needs: ['hash', 'layers', 'created', 'user'],
-    most: tokenDefaults.most,
+    most: MOST,
     isGeneral: true,
     id: ({ _id }) => tokenId(ID.test(String(_id).slice(6)) ? String(_id).slice(6) : 'ID')
   }
@@ -69,13 +66,6 @@ export function tokenState ({ until, revoked }, now) {
 
 const PATTERN = /^[a-z0-9*][a-z0-9_*-]{0,62}$/
 const MOST_STARS = 4 // in a pattern: with more, a hostile name takes long to compare
-
-/** Whether a text is a name, a pattern or an exception of these. @param {any} pattern */
-export const isPattern = pattern => {
-  if (typeof pattern !== 'string') return false
-  const name = pattern.replace(/^!/, '')
-  return isLayer(name) || isStarred(name)
-}
 
 const isStarred = name => PATTERN.test(name) && name.includes('*') && name.split('*').length <= MOST_STARS + 1
 

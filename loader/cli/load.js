@@ -59,7 +59,11 @@ async function runLoad (context, options, names) {
   const selection = { ...await partOf(options), scheme, grid, matrixSet, signal }
   if (same !== undefined) checkSame(same)
   checkSources(options, names)
-  if (options.dated) return loadDatedSet(context, options, names, { settings, selection })
+  if (options.dated) {
+    // sources without a grid of their own are in the grid of the layer, where their tiles may touch the area
+    const usualGrid = selection.area && grid === undefined ? await usualGridOf(context, options, layer) : undefined
+    return loadDatedSet(context, options, names, { settings, selection: { ...selection, usualGrid } })
+  }
   const { name, ...sourceOptions } = await sourceOf(context, options, names, layer)
   const openOptions = { ...selection, ...sourceOptions }
   // opened before a store is created
@@ -206,19 +210,22 @@ function timeHint (name) {
 }
 
 /** @param {import('./program.js').Context} context */
-async function dryRun (context, options, { settings, opening, source }) {
+async function dryRun (context, options, { settings, opening, source, name }) {
   const { output, signal } = context
   const { layer, time, complete = false } = settings
   const { area, zooms } = opening
   const showPlan = async url => {
     const store = url === undefined ? undefined : await openExisting(url)
-    const opened = source ?? await openSource(url, { ...opening, home: url })
+    const usualGrid = store && (await store.grid(layer)).field
+    const opened = source
+      ? await inGridOf(usualGrid, source, name, opening)
+      : await openSource(url, { ...opening, home: url })
     try {
       checkComplete(opened, complete)
       const plan = await planLoad(store, opened, { layer, time, complete, area, zooms, signal })
       output.result({ ...plan, dryRun: true }, lines(plan, { time, complete, source: opened }))
     } finally {
-      if (!source) await opened.close()
+      if (opened !== source) await opened.close()
     }
   }
   try {

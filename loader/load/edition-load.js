@@ -320,11 +320,15 @@ function countFailed ({ outcome, isGone = false }, failure, { summary, onFailure
   recordFailure(summary, failure, onFailure)
 }
 
-/** An edition that was loaded again without any change keeps its counts and times. */
+/**
+ * An edition that was loaded again without any change keeps its counts and times, but tiles that could be read this
+ * time do not count as failed any more.
+ */
 function editionOf (before, counts, startTime, published) {
   const isRepeated = before?.tiles !== undefined && !counts.created && !counts.advanced && !counts.backfilled
   const { started = startTime, finished = now() } = isRepeated ? before : {}
-  return { ...(!isRepeated && counts), ...published, started, finished, from: undefined }
+  const newCounts = isRepeated ? { failed: Math.min(before.failed ?? 0, counts.failed) } : counts
+  return { ...newCounts, ...published, started, finished, from: undefined }
 }
 
 /** Writes a gone version for each tile of the layer that a complete source lacks. */

@@ -66,9 +66,11 @@ export function readToken (text, keys, now = Date.now()) {
   return { layers: new LayerSet(layers), until: until * 1000, key: id }
 }
 
-/** A new key. @param {Date} [date] for its id */
-export const newKey = (date = new Date()) =>
-  ({ id: `k${date.toISOString().slice(0, 10)}`, secret: randomBytes(32).toString('base64url') })
+/** A new key. Its id has random letters, because a file may have several keys of one day. @param {Date} [date] */
+export const newKey = (date = new Date()) => ({
+  id: `k${date.toISOString().slice(0, 10)}-${randomBytes(2).toString('hex')}`,
+  secret: randomBytes(32).toString('base64url')
+})
 
 /**
  * Parses keys: an object, JSON of one, or `id:secret` separated by lines or spaces; # begins a comment. Errors show no

@@ -178,10 +178,14 @@ onAdmin('the section Access', stage => {
     const card = page.locator('.tokens')
     await card.getByText('New token').click()
     await card.getByLabel('For whom, or what').fill('<i>the press</i>')
-    await card.getByRole('textbox', { name: 'Layers' }).fill('../x')
-    await card.getByRole('button', { name: 'Make token' }).click()
-    assert.equal(await card.getByText('Copy it now').count(), 0, 'not for what is no layer')
-    await card.getByRole('textbox', { name: 'Layers' }).fill('osm, draft-*')
+    const layers = card.getByRole('textbox', { name: 'Layers' })
+    for (const text of ['../x', 'manifest']) {
+      await layers.fill(text)
+      await card.getByRole('button', { name: 'Make token' }).click()
+      assert.ok(await layers.evaluate(field => /** @type {HTMLInputElement} */ (field).validationMessage), text)
+      assert.equal(await card.getByText('Copy it now').count(), 0, 'not for what is no layer')
+    }
+    await layers.fill('osm, draft-*')
     await card.getByRole('button', { name: 'Make token' }).click()
     await card.getByText('Copy it now').waitFor()
     const text = await card.locator('.made code').first().innerText()

@@ -223,6 +223,12 @@ describe('the command line', () => {
     })
   }
 
+  it('makes keys of tokens, of which one file may have several', async () => {
+    const lines = [await run('token', '--new-key'), await run('token', '--new-key')].map(({ out }) => out)
+    writeFileSync(folder.path('access-keys'), lines.join(''))
+    assert.equal(Object.keys(await readKeys(folder.path('access-keys'))).length, 2)
+  })
+
   it('leaves no signal listeners behind after a command', async () => {
     const listenersBefore = process.listenerCount('SIGINT') + process.listenerCount('SIGTERM')
     await run('load', folder.dir, '-l', 'Osm')

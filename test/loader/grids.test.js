@@ -1,6 +1,6 @@
 // Layers in other grids than Web Mercator: loaded from a WMTS in several editions, exported, mirrored and backed up.
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import sharp from 'sharp'
@@ -12,7 +12,9 @@ import { getMapAddress, tileAddress } from '../../core/upstream-address.js'
 import { rectangleOf } from '../../loader/load/upstream/image.js'
 import { verifyFile } from '../../loader/check/files/index.js'
 import { Report } from '../../loader/check/files/report.js'
+import { writeArchive, writeMbtiles } from '../sources/archive-writers.js'
 import { onEachStore } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
 import { loadFrom } from '../support/memory-source.js'
 import { publishFunctions } from '../support/published.js'
 import { townGrid } from '../support/samples.js'
@@ -237,6 +239,32 @@ onEachStore('a layer in another grid', backend => {
     await assert.rejects(store.defineLayer('plain', { grid: 'LV95' }), { code: 'OTHER_GRID' })
     await store.defineLayer('empty', { grid: 'LV95' })
     assert.equal((await store.defineLayer('empty', { grid: 'WebMercatorQuad' })).grid, undefined)
+  })
+
+  it('is the grid of files without one: for a plan, for a set of editions, and for the load itself', async () => {
+    const store = await newStore()
+    await load(store, sourceOf(18, 30, 20), { layer: 'alps', time: TIMES[0], fields: { grid: 'LV95' } })
+    const { bounds } = await store.layer('alps')
+    const file = path.join(folder, 'alps-2023.pmtiles')
+    await writeFile(file, writeArchive({ tiles: { '18/30/20': await draw(18, 30, 20, 1) } }))
+    const run = (source, ...options) =>
+      runCommand(['load', source, '--layer', 'alps', '--db', store.at, '--json', ...options])
+
+    // MBTiles count rows from the south, writeMbtiles those of Web Mercator
+    const southRow = gridOf({ grid: 'LV95' }).whole(18).y1 - 20
+    const y = 2 ** 18 - 1 - southRow
+    const tiles = [{ z: 18, x: 30, y, bytes: await draw(18, 30, 20, 1) }]
+    const mbtiles = writeMbtiles(path.join(folder, 'alps.mbtiles'), tiles)
+    const plan = await run(mbtiles, '--time', '2022-06', '--complete', '--dry-run')
+    assert.equal(plan.code, 0, plan.err)
+    assert.deepEqual([JSON.parse(plan.out).bounds, JSON.parse(plan.out).gone], [bounds, 0])
+
+    const dated = await run(file, '--dated', '--bbox', bounds.join())
+    assert.deepEqual([dated.code, dated.err], [0, ''])
+    const single = await run(file, '--time', '2024')
+    assert.deepEqual([single.code, single.err], [0, ''])
+    assert.deepEqual((await store.editions('alps')).map(({ time, tiles }) => [time, tiles]).sort(),
+      [[TIMES[0], 1], [TIMES[1], 1], [TIMES[2], 1]])
   })
 
   it('refuses a tile outside its grid', async () => {

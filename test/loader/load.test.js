@@ -105,6 +105,19 @@ onEachStore('a load', backend => {
     assert.equal((await heads()).length, 9)
   })
 
+  it('that reads the failed tiles of an earlier one takes them out of the count of the edition', async () => {
+    await run(grid(3), T1)
+    const failedTiles = async () => (await store.editions('osm')).find(({ time }) => time === T2).failed
+    await run({ ...grid(3), '4:0:1': new Error('EIO'), '4:0:2': new Error('EIO') }, T2)
+    assert.equal(await failedTiles(), 2)
+    await run({ ...grid(3), '4:0:1': new Error('EIO') }, T2)
+    assert.equal(await failedTiles(), 1)
+    await run(grid(3), T2)
+    assert.equal(await failedTiles(), 0)
+    await run({ ...grid(3), '4:0:1': new Error('EIO') }, T2)
+    assert.equal(await failedTiles(), 0, 'the edition has the tile')
+  })
+
   it('that is complete counts all of its tiles when it is stopped while it makes others gone', async () => {
     await run(grid(3), T1)
     const stop = new AbortController()

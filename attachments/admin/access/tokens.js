@@ -1,5 +1,6 @@
 // Tokens for private layers: a list, a form, and the new token, which is shown once. The store keeps only its hash.
-import { hashOf, isPattern, newToken, tokenDefaults, tokenId, tokenState, tokenText } from '../../../core/tokens.js'
+import { isRecordValue } from '../../../core/record-values.js'
+import { hashOf, newToken, tokenId, tokenState, tokenText } from '../../../core/tokens.js'
 import { fromMilliseconds } from '../../../core/times.js'
 import { isSameJson } from '../../../core/values.js'
 import { time } from '../../format.js'
@@ -54,7 +55,7 @@ function Form ({ onMade }) {
   const { submit, busy } = useSubmit(async () => {
     const { title, layers, lasts } = form.current.elements
     const patterns = layers.value.split(/[\s,]+/).filter(Boolean)
-    if (!patterns.length || patterns.length > tokenDefaults.layers || !patterns.every(isPattern)) {
+    if (!isRecordValue(patterns, 'patterns')) {
       layers.setCustomValidity(words.badLayers)
       return layers.reportValidity()
     }

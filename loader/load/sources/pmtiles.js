@@ -4,6 +4,7 @@ import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { formats, gridOf, inspectTile } from '../../../core/index.js'
+import { shared } from '../../../core/promises.js'
 import { attempt, decodedText } from '../../../core/values.js'
 import { TilecouchError } from '../../errors.js'
 import { breather, invalid, reading, readingMetadata, sourceLimits, throwFaults } from '../../formats/reading.js'
@@ -33,10 +34,11 @@ export async function open (name, options) {
   const file = remote ? new RemoteFile(name, options.signal) : await reading(name, async () => new LocalFile(name))
   /** @type {Spool | undefined} */
   let spool
-  const close = async () => {
+  // closed once: a second close would close whatever has the number of the descriptor by then
+  const close = shared(async () => {
     await file.close()
     await spool?.close()
-  }
+  })
   try {
     const shown = file instanceof RemoteFile ? file.shown : name
     const { header, metadata } = await reading(shown, () => readFront(file, shown, options.onFault))
