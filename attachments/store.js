@@ -2,7 +2,8 @@
 // while the store does not answer. The map and the timeline have sources of their own.
 import { STORE_ID, blockId, editionId, pastRange, settingsOf, soundOf, tileId, timeline } from '../core/index.js'
 import { ignoreMissing } from '../core/promises.js'
-import { Block, contentOf, isPlace, placeOfTile } from '../core/store/blocks.js'
+import { isRecordValue } from '../core/record-values.js'
+import { Block, contentOf, placeOfTile } from '../core/store/blocks.js'
 import { addUp } from '../core/store/layer-stats.js'
 import { AnswerError, Database, databaseUrl } from './requests.js'
 
@@ -242,7 +243,7 @@ export class Store extends Database {
     const id = `manifest:${layer}@${time}`
     const docs = await this.docs({ startkey: id, endkey: `${id}~` })
     const names = new Set(docs.flatMap(({ blocks }) => Object.keys(blocks ?? {})))
-    const places = [...names].filter(isPlace).map(place => place.split(':').map(Number))
+    const places = [...names].filter(name => isRecordValue(name, 'place')).map(place => place.split(':').map(Number))
     const deepest = places.reduce((max, [z]) => Math.max(max, z), 0)
     return places.filter(([z]) => z === deepest).map(([z, x, y]) => ({ z: Math.max(0, z - 6), x, y }))
   }

@@ -2,9 +2,8 @@
 // change of a layer, an edition, the access or the settings. They never change, are not copied, and are kept as long as
 // the operator says. validate_doc_update.js refuses the same fields; a test compares both.
 import { scrub } from './errors.js'
-import { recordFields } from './record-values.js'
 import { isShallow } from './rules.js'
-import { isRun, newRun } from './runs.js'
+import { newRun } from './runs.js'
 import { settingsOf } from './settings.js'
 import { fromMilliseconds } from './times.js'
 import { isSecret } from './upstream.js'
@@ -23,17 +22,6 @@ const IN_ADDRESS = /([?&;]([\w-]+)=)[^&\s"'#]+/g
 
 /** The id of an activity document. @param {string} run */
 export const activityId = run => `activity:${run}`
-
-/** @type {Record<string, import('./documents.js').Kind>} */
-export const activityKinds = {
-  activity: {
-    fields: recordFields.activity,
-    needs: ['user', 'at', 'what', 'done'],
-    most: activityDefaults.most,
-    isGeneral: true,
-    id: ({ _id }) => activityId(isRun(String(_id).slice(9)) ? String(_id).slice(9) : 'RUN')
-  }
-}
 
 /**
  * @typedef {object} Change

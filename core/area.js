@@ -4,7 +4,7 @@
 import { cached } from './cache.js'
 import { TilecouchError } from './errors.js'
 import { fingerprint } from './fingerprint.js'
-import { readPolygons } from './geojson.js'
+import { extent, readPolygons } from './geojson.js'
 import { MAX_LATITUDE, MAX_ZOOM, parseBbox } from './grid.js'
 import { gridOf } from './grids/index.js'
 import { columnsById, rowsById } from './order.js'
@@ -282,10 +282,8 @@ function inBoth (a, b) {
 function boxAround (polygons) {
   let [south, north] = [90, -90]
   const spans = polygons.map(([outline]) => {
-    let [west, east] = [Infinity, -Infinity]
-    for (const [lon, lat] of outline) {
-      west = Math.min(west, lon)
-      east = Math.max(east, lon)
+    const [west, east] = extent(outline)
+    for (const [, lat] of outline) {
       south = Math.min(south, lat)
       north = Math.max(north, lat)
     }

@@ -109,17 +109,6 @@ function byZoom (values, base) {
   return ['interpolate', ['exponential', base], ['zoom'], 6, values[0], 12, values[1], 18, values[2]]
 }
 
-/**
- * The colour of each source layer in the default style, such as for a legend.
- * @param {Record<string, any>} doc a layer document @param {Theme} [theme]
- * @returns {{id: string, colour: string}[]} from the bottom of the map to its top
- */
-export function coloursOf (doc, theme) {
-  return sourceLayersOf(doc, theme === 'dark' ? 'dark' : 'light').map(function (sourceLayer) {
-    return { id: sourceLayer.id, colour: hsl(sourceLayer.colour) }
-  })
-}
-
 /** The style layers of all source layers: areas, lines and points, and labels on top. */
 function styleLayersOf (doc, source, theme) {
   var isDark = theme === 'dark'

@@ -1,37 +1,5 @@
-// Decides what a store does with a new version of a tile: the rules of the timeline, without a database.
-//
-// Contents are compared by digest; `null` stands for "no tile here" (gone). A version is { time, digest }.
+// The versions of a tile in the order of their times.
 import { countFirst } from './lists.js'
-
-/** @typedef {{time: string, digest: string | null}} Version */
-
-/**
- * | action    | what the store does                                                             |
- * |-----------|---------------------------------------------------------------------------------|
- * | unchanged | nothing: the store already says this                                            |
- * | create    | write the head; there was none                                                  |
- * | advance   | copy the head to the past, then overwrite the head                              |
- * | backfill  | write a past version: an older time never touches the head                      |
- * | ask       | as backfill, but only the version before it can tell: call again with `before`  |
- * | taken     | refuse: this time already holds something else, and stored versions never change |
- * @typedef {'unchanged' | 'create' | 'advance' | 'backfill' | 'ask' | 'taken'} Action
- */
-
-/**
- * @param {Version} version the new one
- * @param {Version | null | undefined} head the newest in the store
- * @param {Version | null} [before] the stored version with the greatest time <= version.time, null if there is none
- * @returns {Action}
- */
-export function decide (version, head, before) {
-  if (!head) return version.digest === null ? 'unchanged' : 'create'
-  if (version.time > head.time) return version.digest === head.digest ? 'unchanged' : 'advance'
-  if (version.time === head.time) return version.digest === head.digest ? 'unchanged' : 'taken'
-  if (before === undefined) return 'ask'
-  if (before === null) return version.digest === null ? 'unchanged' : 'backfill'
-  if (before.digest === version.digest) return 'unchanged'
-  return before.time === version.time ? 'taken' : 'backfill'
-}
 
 /**
  * The version shown as of a time: the one with the greatest time <= T.

@@ -2,9 +2,6 @@
 // few seconds. They are no part of the history of tiles, and are not copied. validate_doc_update.js refuses the same
 // fields; a test compares both.
 import { scrub } from './errors.js'
-import { workId } from './ids.js'
-import { recordFields } from './record-values.js'
-import { isRun } from './runs.js'
 import { isPlainText } from './text.js'
 
 export const workDefaults = {
@@ -14,17 +11,6 @@ export const workDefaults = {
   least: 20, // seconds without a sign of life, at least, before that
   days: 90, // days that ended work is kept
   most: 16_384 // characters of all fields
-}
-
-/** @type {Record<string, import('./documents.js').Kind>} */
-export const workKinds = {
-  work: {
-    fields: recordFields.work,
-    needs: ['command', 'state', 'started', 'seen'],
-    most: workDefaults.most,
-    isGeneral: true,
-    id: ({ _id }) => workId(isRun(String(_id).slice(5)) ? String(_id).slice(5) : 'RUN')
-  }
 }
 
 /**

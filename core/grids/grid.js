@@ -93,9 +93,6 @@ export class Grid {
   /** @param {number} z @param {number} x @param {number} y */
   check (z, x, y) {
     const value = `${z}/${x}/${y}`
-    if (!Number.isInteger(z) || z < this.firstZoom || z > this.lastZoom) {
-      throw new TilecouchError('BAD_TILE', { value, why: `${this.id} has zooms ${this.firstZoom} to ${this.lastZoom}` })
-    }
     if (!this.has(z, x, y)) {
       const { columns, rows } = this.matrix(z)
       throw new TilecouchError('BAD_TILE', {
@@ -287,8 +284,8 @@ function rangeOf (least, most, count) {
   return [Math.max(first, 0), Math.min(last, count - 1)]
 }
 
-/** @param {Position[]} positions @param {number} margin @returns {Bbox | undefined} */
-function boxAround (positions, margin) {
+/** @param {Position[]} positions @param {number} [margin] @returns {Bbox | undefined} undefined without positions */
+export function boxAround (positions, margin = 0) {
   if (!positions.length) return
   const box = /** @type {Bbox} */ ([Infinity, Infinity, -Infinity, -Infinity])
   for (const [x, y] of positions) {

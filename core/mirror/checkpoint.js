@@ -6,6 +6,7 @@ import { Semaphore, timeoutSignal } from '../promises.js'
 import { TilecouchError } from '../errors.js'
 import { fromMilliseconds, now } from '../times.js'
 import { fingerprint } from '../fingerprint.js'
+import { sequenceNumber } from '../feed-position.js'
 
 export const IDENTITY = 'tilecouch' // _local/tilecouch: the id of this database; every copy has another id
 export const PREFIX = 'tilecouch-mirror-' // _local/tilecouch-mirror-…
@@ -13,9 +14,6 @@ export const PREFIX = 'tilecouch-mirror-' // _local/tilecouch-mirror-…
 const LOOK = 500 // milliseconds between two checks whether a checkpoint is due
 const SESSIONS = 50 // sessions in the history, as in CouchDB
 const UNWRITABLE = new Set(['UNAUTHORIZED', 'FORBIDDEN', 'READ_ONLY'])
-
-/** The number at the start of a sequence, which only grows within one database; NaN without one. */
-const position = seq => /^\d+(-|$)/.test(String(seq)) ? Number.parseInt(String(seq), 10) : NaN
 
 export const randomId = () => Array.from({ length: 32 }, () => Math.floor(Math.random() * 16).toString(16)).join('')
 
@@ -106,7 +104,7 @@ export class Checkpoint {
   async #targetPlace (targetNote) {
     const since = targetNote?.session_id ? targetNote.source_last_seq ?? 0 : 0
     const { update_seq: newest } = await this.#sides.source.peer.info()
-    return position(since) > position(newest) ? 0 : since
+    return sequenceNumber(since) > sequenceNumber(newest) ? 0 : since
   }
 
   /**
@@ -313,7 +311,7 @@ function commonPlace (targetNote, sourceNote) {
     const sourceSeq = sequences.get(session)
     if (seq === sourceSeq) return seq
     // one side was not written any more, or was restored to an older state
-    const [a, b] = [position(seq), position(sourceSeq)]
+    const [a, b] = [sequenceNumber(seq), sequenceNumber(sourceSeq)]
     if (!Number.isNaN(a) && !Number.isNaN(b)) return a < b ? seq : sourceSeq
   }
   return 0

@@ -26,16 +26,8 @@ export const contentOf = digest => digest ? atob(digest.slice(4, 16)).slice(0, B
 /** The place of a block. @param {number} y of a tile */
 export const placeOfTile = (z, x, y) => `${z}:${x >> 6}:${y >> 6}`
 
-const PLACE = /^(0|[1-9]\d?):(0|[1-9]\d{0,8}):(0|[1-9]\d{0,8})$/
-
 /** Whether a zoom has such a block. @param {number} y column and row of the block */
 export const hasBlock = (z, x, y) => z <= MAX_ZOOM && Math.max(x, y) < Math.ceil(2 ** z / BLOCK_SIDE)
-
-/** Whether a value is the place of a block. */
-export function isPlace (value) {
-  const [, z, x, y] = (typeof value === 'string' && PLACE.exec(value)) || []
-  return z !== undefined && hasBlock(+z, +x, +y)
-}
 
 /** The tile of a place with the smallest x and y. */
 export function firstTileOf (place) {

@@ -5,9 +5,8 @@ import { winnerFirst } from '../couch/answers.js'
 
 /** The head or past document of a tile. The attachment's `data` is bytes until it is sent. */
 export function tileDocument (tile, { current, stored }) {
-  const { id, layer, z, x, y, time, type, bytes, expires, origin, others } = tile
+  const { id, layer, z, x, y, time, type, bytes, expires, origin } = tile
   return {
-    ...others,
     _id: current ? id : versionId(layer, z, x, y, time),
     type: 'tile',
     layer,
@@ -16,7 +15,7 @@ export function tileDocument (tile, { current, stored }) {
     y,
     current,
     time,
-    stored: tile.stored ?? stored,
+    stored,
     ...(expires && { expires }),
     ...(origin && { origin }),
     ...(bytes
@@ -45,11 +44,6 @@ export const shownBy = doc => doc._attachments?.[TILE_ATTACHMENT]?.digest ?? nul
  * another time is not the same.
  */
 export const isSameVersion = (a, b) => a.time === b.time && shownBy(a) === shownBy(b) && a.contested === b.contested
-
-/** The version in a stored document, as HeadWriter compares it. */
-export function versionOf (doc) {
-  return { time: doc.time, digest: shownBy(doc), rev: doc._rev, id: doc._id }
-}
 
 // Reads all leaves of tiles that are not deleted, head and past, without bytes.
 

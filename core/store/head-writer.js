@@ -10,9 +10,8 @@
 import { TilecouchError } from '../errors.js'
 import { TILE_ATTACHMENT, compareIds, headId, parseTileId } from '../ids.js'
 import { newRun } from '../runs.js'
-import { decide } from '../versions.js'
 import { GONE, contentOf } from './blocks.js'
-import { lastPastId, pastOf, readPastIds, shownBy, tileDocument, versionOf } from './documents.js'
+import { lastPastId, pastOf, readPastIds, shownBy, tileDocument } from './documents.js'
 import { isRefusal } from '../couch/answers.js'
 import { StatementsByLayer, isOfTime } from './statements.js'
 import { seenIn, versionIn } from './plan.js'
@@ -28,8 +27,6 @@ import { settleTiles } from './settle.js'
  * @property {string} time
  * @property {string} [expires]
  * @property {Record<string, any>} [origin]
- * @property {string} [stored] the time at which another store or layer stored it
- * @property {Record<string, any>} [others] fields of other writers
  * @property {string} [type] content type
  * @property {Uint8Array} [bytes] undefined when gone
  * @property {string | null} digest as CouchDB writes it; null when gone
@@ -37,17 +34,17 @@ import { settleTiles } from './settle.js'
  * @property {number} attempts rounds of conflict
  * @property {boolean} [mustSettle] the head alone is not enough to decide
  * @property {boolean} [hasLaterVersion] a later version exists that is in no manifest
- * @property {'create' | 'advance' | 'backfill'} [tried] action of an earlier request, which may have failed
+ * @property {'create' | 'advance'} [tried] action of an earlier request, which may have failed
  *
  * @typedef {'unchanged' | 'create' | 'advance' | 'backfill'} Outcome
- * @typedef {{tile: Tile, action: string, head?: any, doc?: any}} Step
+ * @typedef {{tile: Tile, action: string, doc?: any}} Step doc: the head
  * @typedef {import('./settle.js').TileAccess} TileAccess
  */
 
 export const ATTEMPTS = 8 // rounds of conflict before the error CONTENDED
 const SMALL = 8000 // bytes of a tile up to which base64 is faster than multipart
 const MOST_SEEN = 16 // single writes without a change that a head remembers
-const WITHOUT_WRITE = new Set(['settle', 'taken', 'unchanged']) // actions of steps that write nothing
+const WITHOUT_WRITE = new Set(['settle', 'unchanged']) // actions of steps that write nothing
 
 export class HeadWriter {
   #hasBegun = false
@@ -139,13 +136,12 @@ export class HeadWriter {
    * Reports the outcome of a step for which nothing is to be written. A tile that must be settled is added to the
    * unclear ones. Example: the head shows the same image since an earlier time, and the step is "unchanged".
    */
-  #endWithoutWrite ({ tile, action, head }, unclear) {
+  #endWithoutWrite ({ tile, action, doc }, unclear) {
     if (action === 'settle') {
       tile.mustSettle = true
       unclear.push(tile)
-    } else if (action === 'taken') this.#fail(tile, 'VERSION_TAKEN', { time: tile.time })
     // "unchanged" may mean that an earlier request succeeded but its answer was lost
-    else if (action === 'unchanged') this.report(tile, (tile.time === head?.time && tile.tried) || 'unchanged')
+    } else if (action === 'unchanged') this.report(tile, (tile.time === doc?.time && tile.tried) || 'unchanged')
   }
 
   /** Leaves out the tiles whose head has not the expected revision. Reports them as unchanged. */
@@ -178,7 +174,7 @@ export class HeadWriter {
   async #decide (tiles) {
     if (!tiles.length) return []
     if (this.#isNewGround && tiles.length > 1 && await this.#isEmptyRange(tiles)) {
-      return tiles.map(tile => ({ tile, head: null, action: this.#firstAction(tile) }))
+      return tiles.map(tile => ({ tile, action: this.#firstAction(tile) }))
     }
     const rows = await this.#readHeads(tiles, this.#expectsChanges)
     const headless = rows.filter(({ doc }) => !doc).map(({ id }) => id)
@@ -188,18 +184,10 @@ export class HeadWriter {
     const uncleanIds = await this.#idsWithRemovedPast(tiles.filter((_, index) => rows[index].doc))
     const steps = rows.map(({ doc }, index) => {
       const tile = tiles[index]
-      const head = doc ? versionOf(doc) : null
-      if (tile.expectedRev && tile.expectedRev !== head?.rev) return { tile, head, action: 'unchanged' }
-      if (!head) return { tile, head, action: orphaned.has(tile.id) ? 'settle' : this.#firstAction(tile) }
-      const { run, seen } = versionIn(doc)
-      const action = decide(tile, head)
-      const statements = this.statements.ofLayer(tile.layer)
-      const isRemoved = uncleanIds.has(tile.id) || statements.isRemoved(tile.id, head.time, run)
-      if (isRemoved || action === 'ask' || action === 'taken' || seen.some(([time]) => time >= tile.time)) {
-        return { tile, head, action: 'settle' }
-      }
-      const isConfirmed = action === 'unchanged' && tile.time > head.time && !this.inManifest
-      return { tile, head, doc, action: isConfirmed ? 'confirm' : action }
+      if (tile.expectedRev && tile.expectedRev !== doc?._rev) return { tile, doc, action: 'unchanged' }
+      if (!doc) return { tile, action: orphaned.has(tile.id) ? 'settle' : this.#firstAction(tile) }
+      const isRemoved = uncleanIds.has(tile.id) || this.#isRemoved(doc)
+      return { tile, doc, action: isRemoved ? 'settle' : this.#actionFor(tile, doc) }
     })
     const headCount = tiles.length - headless.length
     const changed = steps.filter(({ action }) => action === 'advance').length
@@ -226,8 +214,23 @@ export class HeadWriter {
     const doubtful = (await readPastIds(this.couch, ids, this.signal)).filter(isDoubtful)
     if (!doubtful.length) return new Set()
     const pasts = await this.couch.docs(doubtful, { signal: this.signal })
-    const isRemoved = doc => this.statements.ofLayer(doc.layer).isRemoved(headId(doc._id), doc.time, versionIn(doc).run)
-    return new Set(pasts.filter(({ doc }) => doc && isRemoved(doc)).map(({ id }) => headId(id)))
+    return new Set(pasts.filter(({ doc }) => doc && this.#isRemoved(doc)).map(({ id }) => headId(id)))
+  }
+
+  #isRemoved (doc) {
+    const { layer } = parseTileId(doc._id) // the field may be wrong in a document of another program
+    return this.statements.ofLayer(layer).isRemoved(headId(doc._id), doc.time, versionIn(doc).run)
+  }
+
+  /** The action for a tile that has a head. */
+  #actionFor ({ time, digest }, doc) {
+    // an invalid time of a head, which another program wrote, is never earlier
+    const isEarlier = doc.time < time
+    const isSame = digest === shownBy(doc)
+    const isSeenLater = seenIn(doc).some(([seenAt]) => seenAt >= time)
+    if (isSeenLater || !(isEarlier || (isSame && doc.time === time))) return 'settle'
+    if (!isSame) return 'advance'
+    return isEarlier && !this.inManifest ? 'confirm' : 'unchanged'
   }
 
   /** The action for the first version of a tile. "Gone" is not written if the manifest has it. */
@@ -252,7 +255,7 @@ export class HeadWriter {
     const docByStep = new Map(unread.map((step, index) => [step, rows[index]?.doc]))
     for (const step of steps) {
       const doc = docByStep.has(step) ? docByStep.get(step) : step.doc
-      if (doc?._rev === step.head.rev) copies.set(step, pastOf(doc))
+      if (doc?._rev === step.doc._rev) copies.set(step, pastOf(doc))
       else conflicting.push(step.tile)
     }
     return copies
@@ -289,7 +292,7 @@ export class HeadWriter {
     const rows = await this.couch.docs(existingCopies.map(({ doc }) => doc._id), { signal: this.signal })
     existingCopies.forEach(({ step, doc }, index) => {
       const copy = rows[index]?.doc
-      const isSame = copy && shownBy(copy) === step.head.digest && copy.contested === doc.contested &&
+      const isSame = copy && shownBy(copy) === shownBy(step.doc) && copy.contested === doc.contested &&
         versionIn(copy).run === versionIn(doc).run && hasSeenAll(copy, doc)
       if (isSame) return copiedSteps.push(step)
       step.tile.mustSettle = true
@@ -299,7 +302,7 @@ export class HeadWriter {
 
   /** Step 2: overwrites the heads that have a copy. */
   async #overwriteHeads (steps, conflicting) {
-    const writes = steps.map(step => ({ step, doc: { ...this.#headDocument(step.tile), _rev: step.head.rev } }))
+    const writes = steps.map(step => ({ step, doc: { ...this.#headDocument(step.tile), _rev: step.doc._rev } }))
     await this.#write(writes, ({ step }, result) => {
       if (result.ok) this.report(step.tile, 'advance')
       else if (result.error === 'conflict') {

@@ -1,5 +1,6 @@
 // tilecouch mirror
 import { existsSync } from 'node:fs'
+import { sequenceNumber } from '../../core/feed-position.js'
 import { typedParts } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { databaseAt, resolveDatabase } from '../couchapp/environments.js'
@@ -171,7 +172,7 @@ function statusLines (status, { title, to, seconds, dryRun, isCopying }) {
     !dryRun && absent && `  The source does not have ${count(absent)} of them any more`,
     !dryRun && [refusalLines(status), ready && describeReady(ready, to)],
     !dryRun && since !== undefined &&
-      `  It goes on after change ${position(since)} (_local/${status.checkpoint})`
+      `  It goes on after change ${count(sequenceNumber(since) || 0)} (_local/${status.checkpoint})`
   ]
 }
 
@@ -205,6 +206,3 @@ function describeReady ({ designs, skipped, access }, to) {
     ]
   ]
 }
-
-/** The number that a sequence begins with. */
-const position = seq => count(Number.parseInt(String(seq), 10) || 0)

@@ -4,7 +4,7 @@
 //   const access = await accessOf(store) // {public, readers, writers, admins, warnings, …}
 //   await setAccess(store, { readers: { roles: ['staff'] } })
 import { isDeepStrictEqual } from 'node:util'
-import { faultsOf, isListed, isOpen, rightsOf, withRights, writersOf } from '../../core/access.js'
+import { faultsOf, isOpen, rightsOf, userOf, withRights } from '../../core/access.js'
 import { ignoring } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
 import { Couch } from './couch.js'
@@ -64,7 +64,7 @@ export async function setAccess (store, { dryRun = false, ...rights }) {
 
 async function requireAdmin (store, security) {
   const { userCtx } = await store.couch.request({ path: '_session', server: true })
-  if (isListed(userCtx, { roles: ['_admin'] }) || isListed(userCtx, security.admins)) return
+  if (userOf(userCtx, security).isAdmin) return
   const who = userCtx.name ?? 'a request without a name'
   const reason = `${who} is not an admin of it, and only admins may change rights`
   throw new TilecouchError('FORBIDDEN', { url: store.url, reason })
@@ -98,10 +98,4 @@ const WARNINGS = {
   OTHER_VALIDATION: () => 'The validation function is not that of this tilecouch. `tilecouch push` deploys that.',
   WRITER_SHUT_OUT: ({ kind, name }) => `the ${kind === 'names' ? 'user' : 'role'} ${name} may not write, ` +
     'since CouchDB does not let it read: set the writers again.'
-}
-
-/** Whether a user may write tiles, provided that CouchDB lets them read. */
-export const mayWrite = (user, security) => {
-  const groups = [{ roles: ['_admin'] }, security.admins, writersOf(security).writers]
-  return groups.some(group => isListed(user, group))
 }

@@ -1,6 +1,5 @@
 // Reads from manifests what editions covered: the tiles and the box of one edition, the times of editions that checked
 // a view of the map, and when a version was confirmed.
-import { takesOut } from '../../core/store/statements.js'
 import { pMapIterable } from 'p-map'
 import { areaFrom, asOf, endOf, parseArea, startOf, tileId } from '../../core/index.js'
 import { ignoring } from '../../core/promises.js'
@@ -137,8 +136,7 @@ export async function timesLooked (statements, { bbox, z }, skippedTimes = new S
   for (const manifest of statements.manifests) {
     const { time } = manifest
     if (skippedTimes.has(time) || times.has(time)) continue
-    const isOfWholeLayer = removal => !removal.area && !removal.tiles && !removal.zooms
-    if (statements.removals.some(removal => isOfWholeLayer(removal) && takesOut(removal, time, manifest.run))) continue
+    if (statements.isRunRemoved(time, manifest.run)) continue
     if (await hasLooked(statements, manifest, area, z)) times.add(time)
   }
   return [...times]

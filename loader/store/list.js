@@ -2,6 +2,8 @@
 import {
   asOf, checkLayer, endOf, isAdministrative, layerRange, parseTileId, tileId, timeline, versionId
 } from '../../core/index.js'
+import { cached } from '../../core/cache.js'
+import { batchesOf } from '../../core/lists.js'
 import { heads, versions } from './columns.js'
 import { RangeReader, listDefaults } from './ranges.js'
 import { BY_TILE } from './reader.js'
@@ -73,15 +75,16 @@ function tileIn (layer, z, x, y, rows) {
  */
 export async function * listNamed (couch, layer, columns, { signal } = {}) {
   const reader = await new RangeReader(couch, BY_TILE, { settled: true, signal }).open()
-  /** @type {{z: number, x: number, ys: number[]}[]} */
-  let batch = []
-  /** @type {import('./ranges.js').Range[]} */
-  let ranges = []
-  const read = async function * () {
+  const rangesOf = ({ z, x, ys }) => runsOf(ys).map(([y0, y1]) => ({
+    startkey: [layer, z, x, y0],
+    endkey: [layer, z, x, y1, {}],
+    limit: (y1 - y0 + 1) * listDefaults.depth + listDefaults.slack
+  }))
+  const sizeOf = ({ ys }) => runsOf(ys).length
+  for await (const batch of batchesOf(columns, { most: Infinity, bytes: listDefaults.ranges, sizeOf })) {
     const rows = new Map()
-    for (const row of (await reader.read(ranges)).flat()) {
-      const place = row.key.slice(1, 4).join()
-      rows.set(place, [...rows.get(place) ?? [], row])
+    for (const row of (await reader.read(batch.flatMap(rangesOf))).flat()) {
+      cached(rows, row.key.slice(1, 4).join(), () => /** @type {any[]} */ ([])).push(row)
     }
     for (const { z, x, ys } of batch) {
       for (const y of ys) {
@@ -89,19 +92,7 @@ export async function * listNamed (couch, layer, columns, { signal } = {}) {
         if (tile) yield tile
       }
     }
-    batch = []
-    ranges = []
   }
-  for (const column of columns) {
-    const { z, x, ys } = column
-    batch.push(column)
-    for (const [y0, y1] of runsOf(ys)) {
-      const limit = (y1 - y0 + 1) * listDefaults.depth + listDefaults.slack
-      ranges.push({ startkey: [layer, z, x, y0], endkey: [layer, z, x, y1, {}], limit })
-    }
-    if (ranges.length >= listDefaults.ranges) yield * read()
-  }
-  if (ranges.length) yield * read()
 }
 
 /** @returns {[number, number][]} the first and last number of each run of consecutive numbers */

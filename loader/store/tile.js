@@ -54,7 +54,7 @@ export class Tile {
     this.attempts = 0 // rounds of conflict
     this.mustSettle = false // its head alone does not decide
     this.hasLaterVersion = false // a later version that is in no manifest
-    /** @type {'create' | 'advance' | 'backfill' | undefined} */
+    /** @type {'create' | 'advance' | undefined} */
     this.tried = undefined // the write of an earlier request, which may have failed
   }
 

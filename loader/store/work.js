@@ -7,7 +7,7 @@
 // The command also works where nothing can be written: errors are ignored. Nothing is written to a store without
 // layers: see isEmptyStore.
 import { hostname } from 'node:os'
-import { fromSeconds, scrubAll, workDefaults, workId, workState } from '../../core/index.js'
+import { fromMilliseconds, scrubAll, workDefaults, workId, workState } from '../../core/index.js'
 import { isUnwritable } from '../../core/mirror/index.js'
 import { newRun, runAt } from '../../core/runs.js'
 import { administrativeDefaults, briefRequest, isEmptyStore, removeOld, serverTime } from './administrative.js'
@@ -141,7 +141,7 @@ export class Work {
   /** Removes work that ended long ago. */
   async #removeOld (options) {
     const now = serverTime(this.couch, this.clock())
-    const before = timeOf(now - workDefaults.days * DAY)
+    const before = fromMilliseconds(now - workDefaults.days * DAY)
     const range = { startkey: FIRST, endkey: workId(runAt(before)) }
     const isOld = doc => doc.type === 'work' && workState(doc, now) !== 'running' && (doc.finished ?? doc.seen) < before
     await removeOld(this.couch, range, isOld, { limit: this.limits.old, options })
@@ -150,7 +150,7 @@ export class Work {
   #document () {
     const { command, layer, edition, args, unit, done, total, failed, failures = [], about = {} } = this.#figures
     const { user } = this.couch.access
-    const [started, seen] = [this.#started, this.clock()].map(time => timeOf(serverTime(this.couch, time)))
+    const [started, seen] = [this.#started, this.clock()].map(time => fromMilliseconds(serverTime(this.couch, time)))
     const { state = 'running', finished, error } = this.#end ?? {}
     return fit(scrubAll({
       type: 'work',
@@ -162,7 +162,7 @@ export class Work {
       started,
       seen,
       every: this.#every,
-      ...(finished && { finished: timeOf(serverTime(this.couch, finished)) }),
+      ...(finished && { finished: fromMilliseconds(serverTime(this.couch, finished)) }),
       ...(unit && { unit }),
       ...counts({ done, total, failed }),
       ...this.#rate(done),
@@ -187,8 +187,6 @@ export class Work {
     return Number.isFinite(rate) && rate >= 0 ? { rate: +rate.toFixed(1) } : {}
   }
 }
-
-const timeOf = milliseconds => fromSeconds(Math.floor(milliseconds / 1000))
 
 const counts = figures => Object.fromEntries(Object.entries(figures)
   .filter(([, number]) => Number.isFinite(number) && number >= 0).map(([name, number]) => [name, Math.round(number)]))

@@ -1,7 +1,7 @@
 // The activity documents that commands write about their changes.
 import assert from 'node:assert/strict'
 import path from 'node:path'
-import { activityKinds, faultIn } from '../../core/index.js'
+import { faultIn } from '../../core/index.js'
 import { recordActivity } from '../../loader/store/activity.js'
 import { Couch } from '../../loader/store/couch.js'
 import { json, post, put } from '../support/backends.js'
@@ -10,6 +10,7 @@ import { useFolder } from '../support/folder.js'
 import { withPeople } from '../support/people.js'
 import { square, tileFiles } from '../support/tiles.js'
 import { Store, publish } from '../../loader/index.js'
+import { writtenKinds } from '../support/record-kinds.js'
 
 const T1 = '2021-01-01T00:00:00Z'
 const T2 = '2022-01-01T00:00:00Z'
@@ -46,7 +47,7 @@ withPeople('the activity of commands', start => {
     assert.equal(code, 0, err)
     const docs = (await activityOf(stage.url)).filter(({ _id }) => !before.has(_id))
     for (const doc of docs) {
-      assert.equal(faultIn(doc, activityKinds), undefined, JSON.stringify(doc))
+      assert.equal(faultIn(doc, writtenKinds), undefined, JSON.stringify(doc))
       assert.equal(doc.user, decodeURIComponent(new URL(stage.url).username))
       assert.ok(Math.abs(Date.parse(doc.at) - Date.now()) < 60_000, doc.at)
     }

@@ -1,16 +1,17 @@
 // Documents of layers: hostile ones, the fields of good ones, and the TileJSON that is made of them.
 import assert from 'node:assert/strict'
 import {
-  activityKinds, examine, faultIn, soundOf, tokenKinds, workKinds, layerDocument, plainNameOf, tileJson
+  examine, faultIn, soundOf, tokenKinds, layerDocument, plainNameOf, tileJson
 } from '../../core/index.js'
 import { faultInRecord, styleKinds } from '../../core/store/records.js'
 import { loadDesign } from '../support/design-functions.js'
 import { goodDocuments, hostileDocuments } from '../support/hostile-documents.js'
 import { layerRules } from '../../core/rules.js'
+import { writtenKinds } from '../support/record-kinds.js'
 import { codeOf } from '../support/samples.js'
 
 const validate = loadDesign('_design/tiles/validate_doc_update.js')
-const otherKinds = { ...styleKinds, ...workKinds, ...activityKinds, ...tokenKinds }
+const otherKinds = { ...styleKinds, ...writtenKinds, ...tokenKinds }
 
 function faultOf (doc) {
   if (['layer', 'edition'].includes(doc.type)) return faultIn(doc)

@@ -1,7 +1,7 @@
 // The style that a layer has by default, and the letters and fonts that a style needs.
 import assert from 'node:assert/strict'
 import { validateStyleMin } from '@maplibre/maplibre-gl-style-spec'
-import { coloursOf, defaultStyle, layerDocument } from '../../core/index.js'
+import { defaultStyle, layerDocument } from '../../core/index.js'
 import { LetterCounter, drawnRanges, labelsOf, rangesOf, rangesOfLabels, stacksIn } from '../../core/label-text.js'
 import { encodeTile } from '../support/vector-tile.js'
 
@@ -19,6 +19,13 @@ const town =
   layerDocument('town', { name: 'The town', format: 'pbf', center: [8.5, 47.4, 12], vector_layers: vectorLayers })
 const faults = style => validateStyleMin(style).map(({ message }) => message)
 const idsOf = ({ layers }, type) => layers.filter(layer => layer.type === type).map(({ id }) => id)
+/** The colour of each source layer, from the bottom of the map to its top. */
+function coloursOf (doc, theme) {
+  const { layers } = defaultStyle({ layer: 'x', format: 'pbf', ...doc }, { theme })
+  const circles = layers.filter(({ type }) => type === 'circle')
+  return circles.map(layer => ({ id: layer['source-layer'], colour: layer.paint['circle-color'] }))
+}
+
 const layerOf = (style, id) => style.layers.find(layer => layer.id === id)
 
 describe('the default style of a layer', () => {
@@ -71,11 +78,11 @@ describe('the default style of a layer', () => {
 
   it('gives a name the same colour in every layer, and different colours to different names', () => {
     const colours = Object.fromEntries(coloursOf(town).map(({ id, colour }) => [id, colour]))
-    const alone = coloursOf({ layer: 'x', vector_layers: [{ id: 'fires' }] })
+    const alone = coloursOf({ vector_layers: [{ id: 'fires' }] })
     assert.deepEqual(alone, [{ id: 'fires', colour: colours.fires }])
     assert.equal(new Set(Object.values(colours)).size, vectorLayers.length)
     const twelve =
-      coloursOf({ layer: 'x', vector_layers: Array.from({ length: 12 }, (_, n) => ({ id: `survey ${n}` })) })
+      coloursOf({ vector_layers: Array.from({ length: 12 }, (_, n) => ({ id: `survey ${n}` })) })
     const hues = twelve.map(({ colour }) => Number(/\d+/.exec(colour)?.[0])).sort((a, b) => a - b)
     for (const [n, hue] of hues.entries()) assert.ok(n === 0 || hue - hues[n - 1] >= 15, `hues ${hues}`)
   })

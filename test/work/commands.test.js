@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { end, until } from '../../bench/wait.js'
-import { faultIn, scrub, workKinds, workState } from '../../core/index.js'
+import { faultIn, scrub, workState } from '../../core/index.js'
 import { Store, doctor, publish } from '../../loader/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { as, json, onEachStore } from '../support/backends.js'
@@ -13,6 +13,7 @@ import { withPeople } from '../support/people.js'
 import { useStore } from '../support/store.js'
 import { png, square, tileFiles } from '../support/tiles.js'
 import { startUpstream } from '../support/upstream-server.js'
+import { writtenKinds } from '../support/record-kinds.js'
 
 const T1 = '2021-01-01T00:00:00Z'
 
@@ -39,7 +40,7 @@ onEachStore('the work of commands', backend => {
     assert.equal(exitCode, code, err)
     const [doc, ...others] = (await worksOf(stage.url)).filter(({ _id }) => !before.has(_id))
     assert.equal(others.length, 0)
-    if (doc) assert.equal(faultIn(doc, workKinds), undefined, JSON.stringify(doc))
+    if (doc) assert.equal(faultIn(doc, writtenKinds), undefined, JSON.stringify(doc))
     return doc
   }
   const db = () => ['--db', stage.url]

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import { TilecouchError, faultIn, offeredOptions, typedAgain,
-  typedParts, workDefaults, workKinds, workState } from '../../core/index.js'
+  typedParts, workDefaults, workState } from '../../core/index.js'
 import { typedArguments } from '../../loader/cli/program.js'
 import { Work } from '../../loader/store/work.js'
 import { commandNamed } from '../support/cli.js'
+import { writtenKinds } from '../support/record-kinds.js'
 
 const NOW = Date.parse('2024-11-24T04:30:12Z')
 const settle = async () => { for (let turn = 0; turn < 50; turn++) await Promise.resolve() }
@@ -71,7 +72,7 @@ describe('a document of work', () => {
       finished: '2024-11-24T04:30:22Z', unit: 'tiles', done: 2000,
       total: 2000, rate: 190.5, user: 'anna', host: '', about: { bytes: 5 }
     })
-    for (const doc of couch.writes) assert.equal(faultIn(doc, workKinds), undefined)
+    for (const doc of couch.writes) assert.equal(faultIn(doc, writtenKinds), undefined)
     assert.equal(new Set(couch.writes.map(({ _id }) => _id)).size, 1)
     await pass(60_000)
     assert.equal(couch.writes.length, 4, 'nothing comes later')
@@ -195,13 +196,13 @@ describe('a document of work', () => {
     )
     await work.end()
     const [doc] = couch.writes
-    assert.equal(faultIn(doc, workKinds), undefined)
+    assert.equal(faultIn(doc, writtenKinds), undefined)
     assert.equal(doc.failures.length, 20)
     assert.ok(doc.about.findings.length > 20 && doc.about.findings.length < 100)
     assert.match(doc.about.findings[0].found, /^0 /)
     begin({ about: { long: 'x'.repeat(20_000) } })
     await work.end()
-    assert.deepEqual([faultIn(couch.writes[0], workKinds), couch.writes[0].about], [undefined, undefined])
+    assert.deepEqual([faultIn(couch.writes[0], writtenKinds), couch.writes[0].about], [undefined, undefined])
   })
 
   it('removes work that ended 90 days ago, and no other documents', async () => {

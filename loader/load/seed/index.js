@@ -8,6 +8,7 @@ import { byCount } from '../../../core/values.js'
 import { TilecouchError } from '../../errors.js'
 import { openUpstream as open } from '../upstream/index.js'
 import { storedVersionOf } from '../../store/reader.js'
+import { recordFailure } from '../../store/writer.js'
 import { Fetcher } from './fetcher.js'
 import { clip, countByZoom, estimate, batchesOfGroups, groupsOf, groupsOfList } from './plan.js'
 import { SeedSaver } from './saver.js'
@@ -157,8 +158,6 @@ async function setFormat (store, layer, types) {
   if (format) await store.defineLayer(layer, stored => ({ ...stored, format: stored.format ?? format }))
 }
 
-const MOST_FAILURES = 1000 // in the summary; all are counted, and given to onFailure
-
 /**
  * The counts of a seed. Every tile is in exactly one of: fresh, new, changed, unchanged, missing, failed,
  * outside; in a dry run, in fresh, stale or outside.
@@ -189,9 +188,7 @@ export class Tally {
 
   /** @param {{id: string, code: string, reason: string}} failure */
   fail (failure) {
-    this.failed++
-    if (this.failures.length < MOST_FAILURES) this.failures.push(failure)
-    this.#onFailure?.(failure)
+    recordFailure(this, failure, this.#onFailure)
   }
 }
 

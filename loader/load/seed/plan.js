@@ -2,6 +2,7 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import { compareIds, tileId } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
+import { cached } from '../../../core/cache.js'
 import { batchesOf } from '../../../core/lists.js'
 import { zoomsById } from '../../../core/order.js'
 import { ignoring } from '../../../core/promises.js'
@@ -110,21 +111,15 @@ const byId = (a, b) => compareIds(idOf(a), idOf(b))
  * @returns {AsyncGenerator<Group>}
  */
 export async function * groupsOfList (tiles, upstream, size) {
-  /** @type {Map<string, Map<string, Address>>} */
-  let groups = new Map()
-  let count = 0
-  const flush = function * () {
+  for await (const batch of batchesOf(tiles, { most: size, bytes: Infinity })) {
+    /** @type {Map<string, Map<string, Address>>} */
+    const groups = new Map()
+    for (const tile of batch) {
+      const { key } = upstream.groupOf(tile.z, tile.x, tile.y)
+      cached(groups, key, () => new Map()).set(idOf(tile), tile)
+    }
     for (const group of groups.values()) yield [...group.values()]
-    groups = new Map()
-    count = 0
   }
-  for await (const tile of tiles) {
-    const { key } = upstream.groupOf(tile.z, tile.x, tile.y)
-    if (!groups.has(key)) groups.set(key, new Map())
-    groups.get(key)?.set(idOf(tile), tile)
-    if (++count >= size) yield * flush()
-  }
-  yield * flush()
 }
 
 /**

@@ -2,7 +2,7 @@
 // source.
 import { TilecouchError } from '../../errors.js'
 import { IDENTITY, identityOf, randomId } from '../../../core/mirror/index.js'
-import { mayWrite } from '../../store/access.js'
+import { userOf } from '../../../core/access.js'
 import { passwordOf } from '../../store/secrets.js'
 import { Couch } from '../../store/couch.js'
 import { Store } from '../../store/index.js'
@@ -75,7 +75,7 @@ async function checkRight (store) {
   const { couch } = store
   const session = await couch.find({ path: '_session', server: true, ...FIRST })
   if (!session?.userCtx) return
-  if (mayWrite(session.userCtx, await store.security())) return
+  if (userOf(session.userCtx, await store.security()).isWriter) return
   const { name } = session.userCtx
   const reason = `${name === null ? 'without a name you' : name} may read there, but not write`
   throw new TilecouchError('FORBIDDEN', { url: couch.url, reason })

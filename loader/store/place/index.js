@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { feature } from 'topojson-client'
+import { boxAround } from '../../../core/grids/grid.js'
 import { latToY, parseArea } from '../../../core/index.js'
 import { attempt } from '../../../core/values.js'
 import { cities, seas } from './names.js'
@@ -82,19 +83,9 @@ function countries () {
   return /** @type {NonNullable<typeof countryList>} */ (countryList)
 }
 
-/** @returns {Bbox} */
-function boxOf ({ type, coordinates }) {
-  const box = /** @type {Bbox} */ ([180, 90, -180, -90])
-  for (const [outline] of type === 'Polygon' ? [coordinates] : coordinates) {
-    for (const [lon, lat] of outline) {
-      box[0] = Math.min(box[0], lon)
-      box[1] = Math.min(box[1], lat)
-      box[2] = Math.max(box[2], lon)
-      box[3] = Math.max(box[3], lat)
-    }
-  }
-  return box
-}
+const boxOf = ({ type, coordinates }) => /** @type {Bbox} */ (
+  boxAround((type === 'Polygon' ? [coordinates] : coordinates).flatMap(([outline]) => outline))
+)
 
 const SHORT = {
   'Barb.': 'Barbuda',
