@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import { Store, copyLayer, load, moveLayer, parseArea, removeLayer } from '../../loader/index.js'
 import { layerOf } from '../../loader/maintain/copy/documents.js'
+import { peerOf } from '../../loader/store/peer.js'
+import { written } from '../../loader/store/revisions.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { end, until } from '../../bench/wait.js'
 import { json, onEachStore } from '../support/backends.js'
@@ -353,6 +355,20 @@ onEachStore('renaming a layer', backend => {
     assert.equal(await renaming(), 'began')
     assert.equal((await moveLayer(store, 'began', 'ended')).done, true)
     assert.equal(await renaming(), undefined)
+  })
+
+  it('moves the winner of a style with several leaves, and is done', async () => {
+    await store.defineLayer('styled')
+    const style = { version: 8, sources: {}, layers: [] }
+    const styleOf = name => (
+      { _id: `style:styled@${T(1)}`, type: 'style', layer: 'styled', time: T(1), style: { ...style, name } })
+    const docs = ['a', 'b'].map(name => written(styleOf(name)))
+    assert.deepEqual(await peerOf(store.couch).write(docs), [])
+    const [{ style: winner }] = await store.styles('styled')
+    const { done, left } = await moveLayer(store, 'styled', 'dressed')
+    assert.deepEqual([done, left], [true, 0])
+    assert.deepEqual((await store.styles('dressed')).map(({ style: moved }) => moved), [winner])
+    assert.deepEqual(await store.styles('styled'), [])
   })
 
   it('loses no tile of a load at the same time', async () => {

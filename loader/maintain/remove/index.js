@@ -92,7 +92,9 @@ async function endPages (remover, pages, isHead) {
 async function endRecords (remover, layer, editionIds) {
   const editionCount = await endDocuments(remover, editionIds)
   for (const prefix of statementPrefixes(layer)) {
-    for await (const revisions of revisionsFrom(remover.couch, prefix, remover.signal)) await remover.end(revisions)
+    for await (const revisions of revisionsFrom(remover.couch, prefix, remover.signal)) {
+      await endDocuments(remover, revisions.map(({ id }) => id))
+    }
   }
   await endDocuments(remover, singleIds(layer))
   return editionCount
@@ -102,7 +104,7 @@ async function endRecords (remover, layer, editionIds) {
  * Id prefixes of a layer's statements, removals and styles. Manifests come first, because blocks without a manifest are
  * ignored.
  */
-export const statementPrefixes = layer =>
+const statementPrefixes = layer =>
   [`manifest:${layer}@`, `block:${layer}:`, `removed:${layer}:`, styleId(layer)]
 
 /** Like statementPrefixes, and editions. */
@@ -270,7 +272,10 @@ async function finishRemoval (remover, layer, times, run) {
   return { ...await remover.finish(), editions }
 }
 
-/** Deletes editions, manifests, styles and layers. @param {Remover} remover @param {string[]} ids */
+/**
+ * Deletes editions, statements, styles and layers with all their leaves.
+ * @param {Remover} remover @param {string[]} ids
+ */
 async function endDocuments (remover, ids, isSelected = () => true) {
   let removed = 0
   for (const chunk of chunks(ids, BATCH)) {
