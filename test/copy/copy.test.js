@@ -3,8 +3,6 @@
 import assert from 'node:assert/strict'
 import { Store, copyLayer, load, moveLayer, parseArea, removeLayer } from '../../loader/index.js'
 import { layerOf } from '../../loader/maintain/copy/documents.js'
-import { peerOf } from '../../loader/store/peer.js'
-import { written } from '../../loader/store/revisions.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { end, until } from '../../bench/wait.js'
 import { json, onEachStore } from '../support/backends.js'
@@ -107,6 +105,14 @@ onEachStore('copying a layer', backend => {
       { layer: 'b', ...(bounds[1] && { bounds: bounds[1] }) }, { to: 'b' }).bounds
     assert.deepEqual([boundsOf(box, [5, 5, 20, 20]), boundsOf(box, undefined), boundsOf(undefined, box)],
       [[0, 0, 20, 20], undefined, undefined])
+    const zoomsOf = (fields, targetFields, more) => {
+      const target = { layer: 'b', ...targetFields }
+      const { minzoom, maxzoom } = layerOf({ layer: 'a', ...fields }, target, { to: 'b', ...more })
+      return [minzoom, maxzoom]
+    }
+    const zooms = { minzoom: 10, maxzoom: 14 }
+    assert.deepEqual([zoomsOf({}, zooms), zoomsOf(zooms, {}), zoomsOf(zooms, {}, { isNew: true }), zoomsOf({}, {}),
+      zoomsOf(zooms, { minzoom: 12, maxzoom: 16 })], [[0, 30], [0, 30], [10, 14], [undefined, undefined], [10, 16]])
   }).timeout(20000)
 
   it('keeps the terms of use of the upstream and offline: false', async () => {
@@ -355,20 +361,6 @@ onEachStore('renaming a layer', backend => {
     assert.equal(await renaming(), 'began')
     assert.equal((await moveLayer(store, 'began', 'ended')).done, true)
     assert.equal(await renaming(), undefined)
-  })
-
-  it('moves the winner of a style with several leaves, and is done', async () => {
-    await store.defineLayer('styled')
-    const style = { version: 8, sources: {}, layers: [] }
-    const styleOf = name => (
-      { _id: `style:styled@${T(1)}`, type: 'style', layer: 'styled', time: T(1), style: { ...style, name } })
-    const docs = ['a', 'b'].map(name => written(styleOf(name)))
-    assert.deepEqual(await peerOf(store.couch).write(docs), [])
-    const [{ style: winner }] = await store.styles('styled')
-    const { done, left } = await moveLayer(store, 'styled', 'dressed')
-    assert.deepEqual([done, left], [true, 0])
-    assert.deepEqual((await store.styles('dressed')).map(({ style: moved }) => moved), [winner])
-    assert.deepEqual(await store.styles('styled'), [])
   })
 
   it('loses no tile of a load at the same time', async () => {
