@@ -154,7 +154,7 @@ export async function removeTiles (store, layer, { area: requestedArea, zooms, o
   const [firstTime, lastTime] = [since === undefined ? '' : startOf(since), until === undefined ? AFTER : endOf(until)]
   const isInPeriod = (/** @type {any} */ { time }) => time >= firstTime && time <= lastTime
   const times = { ...(since !== undefined && { since: firstTime }), ...(until !== undefined && { until: lastTime }) }
-  const remover = await beginRemover(store, options)
+  const remover = new Remover(store, { ...options, isStated: true })
   const take = tile => remover.take(tile, tile.versions.filter(isInPeriod))
   const { signal, end } = childSignal(options.signal)
   let run = ''
@@ -178,12 +178,6 @@ export async function removeTiles (store, layer, { area: requestedArea, zooms, o
   return finishRemoval(remover, layer, editions.map(({ time }) => time), run)
 }
 
-async function beginRemover (store, options) {
-  const remover = new Remover(store, { ...options, isStated: true })
-  await remover.begin()
-  return remover
-}
-
 /** Reads tiles from the primary index. @returns {Promise<import('../../store/list.js').ListedTile[]>} */
 async function listTilesById (couch, ids, signal) {
   const tiles = await readTileLeaves(couch, ids, signal)
@@ -201,7 +195,7 @@ async function listTilesById (couch, ids, signal) {
 export async function removeEdition (store, layer, time, options = {}) {
   checkLayer(layer)
   if (startOf(time) !== time) throw new TilecouchError('BAD_TIME', { value: time })
-  const remover = await beginRemover(store, options)
+  const remover = new Remover(store, { ...options, isStated: true })
   const run = await remover.state(layer, { since: time, until: time })
   // a running load may have written more
   for (let pass = 0, hasVersions = true; hasVersions && pass < remover.limits.passes; pass++) {
