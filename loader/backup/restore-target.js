@@ -99,21 +99,22 @@ export class TargetWriter {
   /** Resolves when there is room for more. @param {any[]} docs */
   async write (docs) {
     this.check()
-    if (!docs.length) return
-    const task = this.#copy(docs).catch(error => { this.#failure ??= error }).finally(() => this.#tasks.delete(task))
+    // the page of changes repeats all leaves of a document: another batch may still be writing one
+    const newDocs = docs.filter(doc => !this.#docs.has(keyOf(doc)))
+    if (!newDocs.length) return
+    const task = this.#copy(newDocs).catch(error => { this.#failure ??= error }).finally(() => this.#tasks.delete(task))
     this.#tasks.add(task)
     if (this.#tasks.size >= BLOCKS) await Promise.race(this.#tasks)
   }
 
   async #copy (docs) {
-    const keys = docs.map(({ _id: id, _rev: rev }) => `${id} ${rev}`)
-    docs.forEach((doc, index) => this.#docs.set(keys[index], doc))
+    for (const doc of docs) this.#docs.set(keyOf(doc), doc)
     try {
       const revisions = docs.map(({ _id: id, _rev: rev }) => ({ id, rev }))
       if (this.resumed) await this.#copier.copyMissing(rowsOf(revisions), this.signal)
       else await this.#copier.copy(revisions, this.signal)
     } finally {
-      for (const key of keys) this.#docs.delete(key)
+      for (const doc of docs) this.#docs.delete(keyOf(doc))
     }
   }
 
@@ -128,6 +129,8 @@ export class TargetWriter {
     if (this.#failure) throw this.#failure
   }
 }
+
+const keyOf = ({ _id: id, _rev: rev }) => `${id} ${rev}`
 
 /** Groups revisions by document. */
 function rowsOf (revisions) {

@@ -89,11 +89,8 @@ async function checkManifest (statements, manifest, blocks, report) {
     entries = Object.entries(await statements.blocksOf(manifest))
   } catch (error) {
     if (error.code !== 'NOT_FOUND') throw error
-    const missing = []
-    for (const part of parts.keys()) {
-      const doc = await couch.get(manifestId(layer, time, run, part))
-      if (!doc || faultInRecord(doc)) missing.push(part)
-    }
+    const rows = await couch.docs(Array.from(parts.keys(), part => manifestId(layer, time, run, part)))
+    const missing = rows.flatMap(({ doc }, part) => !doc || faultInRecord(doc) ? [part] : [])
     const firstMissing = missing.slice(0, 5).join(', ')
     report.add('manifest-incomplete', id, `of ${parts.length} parts ${missing.length} are missing or not valid: ` +
       `${firstMissing}`)

@@ -9,8 +9,9 @@ import { peerOf } from '../store/peer.js'
 import { pruneMarks } from '../maintain/prune/mark.js'
 import { fieldsOf, readLeavesByState, tombstone, written } from '../store/revisions.js'
 
-const smaller = (a, b) => Math.min(a ?? b, b ?? a)
-const greater = (a, b) => Math.max(a ?? b, b ?? a)
+// of two values; the other one if one is undefined
+const smaller = (a, b) => b === undefined || a < b ? a : b
+const greater = (a, b) => b === undefined || a > b ? a : b
 const trueFirst = (a, b) => Number(Boolean(b)) - Number(Boolean(a))
 const missingLast = (a, b) => compareIds(a ?? '~', b ?? '~')
 const canonicalFields = doc => canonical(fieldsOf(doc))

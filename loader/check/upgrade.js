@@ -13,31 +13,9 @@ export async function checkMark (couch, report) {
   for (const why of markerFaults(doc)) report.add('bad-mark', STORE_ID, why)
 }
 
-/**
- * A step from one schema of documents to the next.
- * @typedef {object} Step
- * @property {number} from the schema that it changes
- * @property {string} name
- * @property {string} does description for people
- * @property {(store: import('../store/index.js').Store, options: UpgradeOptions) => Promise<void>} run
- *
- * Rules for a step:
- *   - it writes the mark with schema `from + 1` last, so that a step that was killed is run again from its beginning
- *   - it may be run again over documents that it has changed, and while the earlier program writes more of them
- *   - it walks the documents in pages (loader/check/walk.js) and overwrites each at the revision it has read
- *   - if the earlier program cannot read the new form, it marks the store first: that program then refuses the store
- * The next step goes to the end of this list, and SCHEMA of loader/store/marker.js is raised by one.
- */
-
-/** @type {Step[]} */
-export const steps = [
-  {
-    from: 0,
-    name: 'mark',
-    does: 'the database is marked as a store: another program, or replication of a part, has filled it',
-    run: async store => { await mark(store.couch, 1) }
-  }
-]
+// the only step from one schema of documents to the next
+const MARK =
+  { name: 'mark', does: 'the database is marked as a store: another program, or replication of a part, has filled it' }
 
 /**
  * @typedef {object} UpgradeSummary
@@ -53,7 +31,6 @@ export const steps = [
  * @typedef {object} UpgradeOptions
  * @property {boolean} [dryRun] lists the steps, and writes nothing
  * @property {AbortSignal} [signal]
- * @property {(done: {step: string, documents: number}) => void} [onProgress] of a step
  * @property {(event: import('../couchapp/push.js').PushEvent) => void} [onPush] of a design document
  */
 
@@ -62,18 +39,12 @@ export const steps = [
  * @param {UpgradeOptions} [options]
  * @returns {Promise<UpgradeSummary>}
  */
-export async function upgrade (store, { dryRun = false, signal, onProgress, onPush } = {}) {
+export async function upgrade (store, { dryRun = false, signal, onPush } = {}) {
   const { couch } = store
   const from = schemaOf(await couch.get(STORE_ID))
-  const pendingSteps = steps.filter(step => step.from >= from)
-  const todo = pendingSteps.map(({ name, does }) => ({ name, does, done: false }))
-  const summary = /** @type {UpgradeSummary} */ ({ from, to: SCHEMA, steps: todo, designs: [] })
-  if (!dryRun) {
-    for (const [index, step] of pendingSteps.entries()) {
-      await step.run(store, { signal, onProgress })
-      summary.steps[index].done = true
-    }
-  }
+  const steps = from < SCHEMA ? [{ ...MARK, done: !dryRun }] : []
+  if (steps.length && !dryRun) await mark(couch)
+  const summary = /** @type {UpgradeSummary} */ ({ from, to: SCHEMA, steps, designs: [] })
   const unstated = await countUnstated(couch, signal)
   if (unstated) summary.unstated = unstated
   const docs = await ownDesigns()

@@ -7,6 +7,7 @@ import { mkdir, readFile, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { cached } from '../../core/cache.js'
 import { TilecouchError } from '../errors.js'
 import { replaceFile } from '../formats/atomic-file.js'
 
@@ -143,8 +144,8 @@ export async function bundle (bundles, folder = root) {
   const caches = cachesOf(path.resolve(folder))
   const build = async ([name, options]) => {
     for (const cache of caches) {
-      const cached = await cache.read(name, options)
-      if (cached) return [name, cached]
+      const stored = await cache.read(name, options)
+      if (stored) return [name, stored]
     }
     const esbuild = await import('esbuild') // slow to load, and only needed to deploy
     const built = await bundleOne(esbuild, options, folder)
@@ -326,8 +327,6 @@ class BundleCache {
 
   /** A module that a plugin makes is not a file. It changes only with the code of this file, which is in the key. */
   #digest (file) {
-    let pending = this.#digests.get(file)
-    if (!pending) this.#digests.set(file, pending = readFile(file).then(digest, () => ''))
-    return pending
+    return cached(this.#digests, file, () => readFile(file).then(digest, () => ''))
   }
 }

@@ -165,16 +165,23 @@ export function metadataJson (...about) {
 }
 
 function centerOf (doc, bounds, { minzoom = 0, maxzoom = 0 }) {
-  const [west, south, east, north] = bounds
+  const [west, south, , north] = bounds
+  const east = eastOf(bounds)
   const [lon, lat, zoom] = doc.center ?? []
-  const isInside = lon >= west && lon <= east && lat >= south && lat <= north && zoom >= minzoom && zoom <= maxzoom
+  const isBetween = (lon < west ? lon + 360 : lon) <= east
+  const isInside = isBetween && lat >= south && lat <= north && zoom >= minzoom && zoom <= maxzoom
   if (isInside) return doc.center
-  return [(west + east) / 2, (south + north) / 2, Math.min(Math.max(viewZoom(gridOf(doc), bounds), minzoom), maxzoom)]
+  const middle = (west + east) / 2
+  const centerZoom = Math.min(Math.max(viewZoom(gridOf(doc), bounds), minzoom), maxzoom)
+  return [middle > 180 ? middle - 360 : middle, (south + north) / 2, centerZoom]
 }
+
+/** The eastern longitude of bounds, over 180 if they cross the antimeridian. */
+const eastOf = ([west, , east]) => east < west ? east + 360 : east
 
 /** The zoom at which a map of some bounds may begin. @param {import('../../core/grids/grid.js').Grid} grid */
 function viewZoom (grid, bounds) {
-  if (grid.isWebMercator) return Math.floor(Math.log2(360 / Math.max(bounds[2] - bounds[0], 1e-6))) + MIDDLE
+  if (grid.isWebMercator) return Math.floor(Math.log2(360 / Math.max(eastOf(bounds) - bounds[0], 1e-6))) + MIDDLE
   const isSmall = ({ z }) =>
     grid.ranges(bounds, z).every(({ x0, x1, y0, y1 }) => Math.max(x1 - x0, y1 - y0) < 2 ** MIDDLE)
   return grid.matrices.findLast(isSmall)?.z ?? grid.firstZoom

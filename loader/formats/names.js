@@ -1,6 +1,7 @@
 // Recognises the tiles in a folder by their file names, and reports names that only look like tiles.
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
+import { cached } from '../../core/cache.js'
 import { MAX_ZOOM, formats } from '../../core/index.js'
 import { ifMissing } from './files.js'
 
@@ -10,6 +11,7 @@ export const NUMBER = /^(0|[1-9]\d{0,9})$/
 export const EXTENSIONS = Object.values(formats).map(({ ext }) => ext)
 const synonyms = { __proto__: null, jpeg: 'jpg', mvt: 'pbf' }
 
+// as exports write it
 const TILE_FILE = new RegExp(`^(0|[1-9]\\d{0,9})\\.(?:${EXTENSIONS.join('|')})$`)
 const TILE = /^(\d+)\.([a-z0-9]+)$/i
 const NEARLY = /^-?\d/ // a number, and something more
@@ -17,15 +19,6 @@ const COMPANIONS = /\.(kml|xml|json|txt|html|wld|[a-z]{2}w|aux\.xml|md5|etag)$/i
 
 /** `jpeg` -> `jpg`; undefined for an extension that tiles do not have. */
 export const extensionOf = ext => synonyms[ext] ?? (EXTENSIONS.includes(ext) ? ext : undefined)
-
-/**
- * The row in a file name of a column, as exports write it, in the numbering of the folder. Undefined for other names.
- * @param {string} name
- */
-export function rowOfFile (name) {
-  const [, row] = TILE_FILE.exec(name) ?? []
-  return row === undefined ? undefined : +row
-}
 
 /**
  * Parses the name of a file in the folder of a column. A name that no tile can have is a fault. A tile outside of the
@@ -55,15 +48,15 @@ export function parseTileName (z, x, name, onFault) {
   return { z, x, y, ext, isOutside }
 }
 
-/** The files of a column in a folder that we wrote: paths by row. @returns {Promise<Map<number, string[]>>} */
+/**
+ * The files of a column in a folder that we wrote: paths by row, in the numbering of the folder.
+ * @returns {Promise<Map<number, string[]>>}
+ */
 export async function readColumn (directory) {
   const rows = new Map()
   for (const name of await namesIn(directory)) {
-    const y = rowOfFile(name)
-    if (y === undefined) continue
-    const file = path.join(directory, name)
-    if (rows.has(y)) rows.get(y).push(file)
-    else rows.set(y, [file])
+    const [, row] = TILE_FILE.exec(name) ?? []
+    if (row !== undefined) cached(rows, +row, () => /** @type {string[]} */ ([])).push(path.join(directory, name))
   }
   return rows
 }

@@ -2,7 +2,7 @@
 // the sizes before and after. `tilecouch prune` and `remove` use it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../errors.js'
-import { indexesOf, warmAll } from '../store/indexes.js'
+import { indexStates, indexesOf, warmAll } from '../store/indexes.js'
 
 export const compactDefaults = {
   ratio: 1.5, // smallest ratio of file size to used bytes that is worth a compaction
@@ -24,13 +24,6 @@ export const compactDefaults = {
  */
 
 /**
- * Names of design documents with views, as in the addresses of indexes.
- * @param {import('../store/couch.js').Couch} couch
- * @param {AbortSignal} [signal]
- */
-const designsOf = async (couch, signal) => (await indexesOf(couch, signal)).map(({ id }) => id.slice('_design/'.length))
-
-/**
  * @param {import('../store/index.js').Store} store
  * @param {{signal?: AbortSignal}} [options]
  * @returns {Promise<Sizes>}
@@ -38,15 +31,12 @@ const designsOf = async (couch, signal) => (await indexesOf(couch, signal)).map(
 export async function sizesOf ({ couch }, { signal } = {}) {
   const { sizes } = await couch.request({ path: '', signal })
   const views = { file: 0, active: 0 }
-  for (const name of await designsOf(couch, signal)) {
-    const { sizes: indexSizes } = (await infoOf(couch, name, signal)) ?? {}
-    views.file += indexSizes?.file ?? 0
-    views.active += indexSizes?.active ?? 0
+  for (const { index } of await indexStates(couch, signal)) {
+    views.file += index.sizes?.file ?? 0
+    views.active += index.sizes?.active ?? 0
   }
   return { file: sizes?.file ?? 0, active: sizes?.active ?? 0, external: sizes?.external ?? 0, views }
 }
-
-const infoOf = async (couch, name, signal) => (await couch.find({ path: `_design/${name}/_info`, signal }))?.view_index
 
 /** @param {Size} size @param {typeof compactDefaults} limits */
 const isSlack = ({ file, active }, { ratio, slack }) => file - active >= slack && file >= active * ratio
@@ -74,7 +64,9 @@ export async function compact (store, { when = 'worth', signal, onProgress, limi
     await warmAll(couch, signal, onProgress)
     await post(couch, '_view_cleanup', signal)
     if (data) await post(couch, '_compact', signal)
-    if (views) for (const name of await designsOf(couch, signal)) await post(couch, `_compact/${name}`, signal)
+    for (const { id } of views ? await indexesOf(couch, signal) : []) {
+      await post(couch, id.replace('_design/', '_compact/'), signal)
+    }
   } catch (error) {
     if (error.code !== 'FORBIDDEN' && error.code !== 'UNAUTHORIZED') throw error
     return notDone('only an admin may compact')
@@ -101,8 +93,5 @@ async function waitForEnd (store, { poll, begin }, { signal, onProgress }) {
 
 async function isCompacting (couch, signal) {
   if ((await couch.request({ path: '', signal })).compact_running) return true
-  for (const name of await designsOf(couch, signal)) {
-    if ((await infoOf(couch, name, signal))?.compact_running) return true
-  }
-  return false
+  return (await indexStates(couch, signal)).some(({ index }) => index.compact_running)
 }

@@ -20,6 +20,19 @@ export async function indexesOf (couch, signal) {
 }
 
 /**
+ * The state of every index, as `_info` of its design document.
+ * @param {import('./couch.js').Couch} couch
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<{id: string, index: any}[]>} id: of the design document
+ */
+export async function indexStates (couch, signal) {
+  const infoOf = id => couch.find({ path: `${encodeId(id)}/_info`, signal })
+  const designs = await indexesOf(couch, signal)
+  const states = await Promise.all(designs.map(async ({ id }) => ({ id, index: (await infoOf(id))?.view_index })))
+  return states.filter(({ index }) => index)
+}
+
+/**
  * Brings every index up to date. One that CouchDB cannot build is skipped: it has no rows that could be wrong.
  * @param {import('./couch.js').Couch} couch
  * @param {AbortSignal} [signal]

@@ -7,9 +7,9 @@ import { TilecouchError } from '../errors.js'
 export const SCHEMA = 1 // of the documents; raised when they change in a way older code cannot read
 export const LARGEST_LOGO = 262_144 // bytes: validate_doc_update.js refuses more
 
-/** The marker of a new store. @param {number} [schema] of its documents */
-export const newMarker = (schema = SCHEMA) => (
-  { type: 'store', schema, created: now(), uuid: globalThis.crypto.randomUUID() }
+/** The marker of a new store. */
+export const newMarker = () => (
+  { type: 'store', schema: SCHEMA, created: now(), uuid: globalThis.crypto.randomUUID() }
 )
 
 /**
@@ -61,15 +61,14 @@ const isSchema = schema => Number.isInteger(schema) && schema >= 1
  * Writes or corrects the marker of a store. A store with design documents was published before, even if it is private
  * now: with that in the marker, a push does not open it.
  * @param {import('./couch.js').Couch} couch
- * @param {number} [schema]
  * @returns {Promise<boolean>} whether it is valid now
  */
-export async function mark (couch, schema) {
+export async function mark (couch) {
   const isPublished = Boolean(await couch.get('_design/tiles'))
   const doc = await couch.update(STORE_ID, stored => {
     const hasUuid = stored?.uuid === undefined || isUuid(stored.uuid)
     if (stored?.type === 'store' && isSchema(stored.schema) && hasUuid) return undefined
-    const newFields = newMarker(schema)
+    const newFields = newMarker()
     if (!stored) return { ...newFields, ...(isPublished && { published: now() }) }
     const schemaNow = isSchema(stored.schema) ? stored.schema : newFields.schema
     return { ...stored, type: newFields.type, schema: schemaNow, ...(!hasUuid && { uuid: newFields.uuid }) }

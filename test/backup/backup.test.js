@@ -7,12 +7,14 @@ import { PassThrough } from 'node:stream'
 import { PRIVATE_SECURITY, PUBLIC_SECURITY, Store, backup, layerId, restore } from '../../loader/index.js'
 import { confirmPrompt } from '../../loader/cli/passwords.js'
 import { inWords, plainSecurity, rightsBetween } from '../../loader/backup/rights.js'
+import { TargetWriter } from '../../loader/backup/restore-target.js'
+import { Couch } from '../../loader/store/couch.js'
 import { differences } from '../mirror/compare.js'
 import { json, onEachStore, post, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { checkInvariants } from '../support/invariants.js'
 import { square } from '../support/tiles.js'
-import { T3, createVariedStore, fails } from '../support/backups.js'
+import { T3, createVariedStore, fails, head, leaf } from '../support/backups.js'
 import { memory, runAtTerminal, runCommand } from '../support/cli.js'
 import { rewrite } from './forge.js'
 
@@ -134,6 +136,21 @@ onEachStore('a backup', backend => {
     const { documents, access } = await restore([folder.path('there.tcb')], missingUrl, { dryRun: true })
     assert.ok(documents > 40 && access === 'closed')
     assert.equal((await request(missingUrl)).status, 404, 'a dry run makes no database')
+  })
+
+  it('is restored from a stream that repeats a revision which is still being written', async () => {
+    const couch = new Couch(await backend.database())
+    await couch.createDatabase({})
+    const refused = []
+    const writer = await TargetWriter.open(couch,
+      { resumed: false, onRefused: row => refused.push(row), onProgress () {} })
+    const docs = Array.from({ length: 200 }, (_, x) => leaf(`osm:9:${x}:1`, ['b', 'a'], head(x, x % 250)))
+    await writer.write(docs.slice(-1))
+    await writer.write(docs) // its last document is in a later request
+    await writer.write(docs.slice(0, 1))
+    await writer.end()
+    writer.check()
+    assert.deepEqual([refused, writer.written, (await couch.info()).doc_count], [[], 200, 200])
   })
 
   it('is restored from a stream, and with partial from a damaged file up to the damage', async () => {

@@ -8,7 +8,6 @@ import { written } from '../../loader/store/revisions.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { SCHEMA } from '../../loader/store/marker.js'
 import { ownDesigns } from '../../loader/couchapp/compose.js'
-import { steps } from '../../loader/check/upgrade.js'
 import { BY_TILE } from '../../loader/store/reader.js'
 import { onEachStore, post, request } from '../support/backends.js'
 import { useStore } from '../support/store.js'
@@ -315,13 +314,6 @@ onEachStore('reserved names', backend => {
         [false, false, false])
     }).timeout(30000)
   }
-})
-
-describe('the steps from schema to schema', () => {
-  it('lead from the first schema to the current one without a gap', () => {
-    assert.deepEqual(steps.map(({ from }) => from), Array.from({ length: SCHEMA }, (_, from) => from))
-    for (const { name, does } of steps) assert.ok(name && does)
-  })
 })
 
 onEachStore('a store of an earlier release', backend => {

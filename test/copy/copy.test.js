@@ -105,6 +105,14 @@ onEachStore('copying a layer', backend => {
       { layer: 'b', ...(bounds[1] && { bounds: bounds[1] }) }, { to: 'b' }).bounds
     assert.deepEqual([boundsOf(box, [5, 5, 20, 20]), boundsOf(box, undefined), boundsOf(undefined, box)],
       [[0, 0, 20, 20], undefined, undefined])
+    const zoomsOf = (fields, targetFields, more) => {
+      const target = { layer: 'b', ...targetFields }
+      const { minzoom, maxzoom } = layerOf({ layer: 'a', ...fields }, target, { to: 'b', ...more })
+      return [minzoom, maxzoom]
+    }
+    const zooms = { minzoom: 10, maxzoom: 14 }
+    assert.deepEqual([zoomsOf({}, zooms), zoomsOf(zooms, {}), zoomsOf(zooms, {}, { isNew: true }), zoomsOf({}, {}),
+      zoomsOf(zooms, { minzoom: 12, maxzoom: 16 })], [[0, 30], [0, 30], [10, 14], [undefined, undefined], [10, 16]])
   }).timeout(20000)
 
   it('keeps the terms of use of the upstream and offline: false', async () => {

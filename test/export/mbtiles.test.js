@@ -91,6 +91,19 @@ describe('an MBTiles file that is written', () => {
     assert.deepEqual([givenValues.bounds, givenValues.center, givenValues['tilecouch:time']], ['1,2,3,4', '2,3,0', T2])
   })
 
+  it('has a center inside bounds that cross the antimeridian: the one of the layer, or their middle', async () => {
+    const bounds = [177, -20, -178, -15]
+    const tiles = [tile(0, 0, 0, png(1)), tile(12, 4090, 2250, png(2))]
+    const expectedCenters = [[undefined, '179.5,-17.5,8'], [[179, -18, 6], '179,-18,6'], [[-179, -18, 6], '-179,-18,6'],
+      [[176, -18, 6], '179.5,-17.5,8'], [[-177, -18, 6], '179.5,-17.5,8']]
+    for (const [center, expected] of expectedCenters) {
+      await write(tiles, { force: true, doc: { ...doc, bounds, center } })
+      assert.deepEqual([metadata().bounds, metadata().center], ['177,-20,-178,-15', expected])
+    }
+    await write(tiles, { force: true, doc: { ...doc, bounds: [179, -20, -174, -15] } })
+    assert.equal(metadata().center, '-177.5,-17.5,7')
+  })
+
   it('has the same agg_tiles_hash as martin for the same tiles', async () => {
     // the tiles of a file of martin's tests, and the hash that its tool computes
     const texts = ['3/6/7 root', '5/0/0 same', '5/0/1 ', '5/1/1 edit-v1', '5/1/2 ', '5/1/3 non-empty',

@@ -153,6 +153,10 @@ describe('a PMTiles archive', () => {
     const world = checkArchive((await write(folder.dir, pyramid([2]), { name: 'b.pmtiles', doc })).file).header
     assert.deepEqual([world.minLon, world.minLat, world.maxLon, world.maxLat], [-180, -50, 180, -30])
     assert.deepEqual([world.centerLon, world.centerLat], [179, -40])
+    const { center, ...undirected } = doc
+    const { file: undirectedFile } = await write(folder.dir, pyramid([2]), { name: 'c.pmtiles', doc: undirected })
+    const { minLon, maxLon, centerLon, centerLat } = checkArchive(undirectedFile).header
+    assert.deepEqual([minLon, maxLon, centerLon, centerLat], [-180, 180, 180, -40])
   })
 
   it('names the most frequent type when its tiles have several', async () => {

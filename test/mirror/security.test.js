@@ -152,6 +152,13 @@ describe('the password of a mirror', () => {
     assert.deepEqual([...credentialsSentTo('/tiles_from')], ['a%b:p:@/%'])
     assert.deepEqual([...credentialsSentTo('/tiles_to')], ['home:h0me'])
   })
+
+  it('is sent to no address with a name that cannot be decoded', async () => {
+    for (const user of ['a%b', 'a%b:pass']) {
+      await assert.rejects(async () => mirror(`http://${user}@127.0.0.1:9/tiles`, `${fake.url}_to`),
+        { code: 'BAD_DATABASE' })
+    }
+  })
 })
 
 function forgetPasswords () {

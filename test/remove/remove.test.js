@@ -6,6 +6,8 @@ import PouchDB from 'pouchdb-node'
 import { OfflineStore } from '../../client/offline/index.js'
 import { Remover, parseArea, removeEdition, removeLayer, removeTiles, tileBounds } from '../../loader/index.js'
 import { startGateway } from '../../server/gateway/index.js'
+import { peerOf } from '../../loader/store/peer.js'
+import { written } from '../../loader/store/revisions.js'
 import { until } from '../../bench/wait.js'
 import { replication } from '../support/bad-lines.js'
 import { startFront } from '../support/client/front.js'
@@ -17,6 +19,7 @@ import { HISTORY, STEP, Z, docsOf, historyOf, interruptedStore, useStage, withou
 const remaining = without(without(HISTORY, (tile, year) => year === '2022'), tile => tile === '1/1')
 const noCounts = { changed: 0, refused: 0, named: [], purged: 0, unpurged: 0 }
 const LATER = '2021-06-01T00:00:00Z'
+const STYLE = { version: 8, sources: {}, layers: [] }
 const ID = `osm:${Z}:1:4`
 const newest = { layer: 'osm', z: Z, x: 1, y: 4, time: yearStart(2023), bytes: png(40) }
 
@@ -130,6 +133,16 @@ onEachStore('removing', backend => {
     await assert.rejects(removeLayer(store, 'osm'), { code: 'LAYER_NOT_FOUND' })
     await assert.rejects(removeTiles(store, 'osm', {}), { code: 'LAYER_NOT_FOUND' })
     await removeLayer(store, 'osmosis')
+  })
+
+  it('a whole layer is removed with all leaves of its styles', async () => {
+    const styleOf = name => (
+      { _id: `style:osm@${LATER}`, type: 'style', layer: 'osm', time: LATER, style: { ...STYLE, name } })
+    const docs = ['a', 'b'].map(name => written(styleOf(name)))
+    assert.deepEqual(await peerOf(store.couch).write(docs), [])
+    await removeLayer(store, 'osm')
+    const { rows } = await json(`${url}/_all_docs`)
+    assert.deepEqual(rows.map(({ id }) => id).filter(id => /osm/.test(id)), [])
   })
 
   it('in batches of two tiles removes the same', async () => {

@@ -228,6 +228,21 @@ describe('merging several leaves of a document', () => {
     }
   })
 
+  it('gives a layer whose leaves have no zooms none, and a mark without a schema none', () => {
+    const layer = { _id: 'layer:osm', type: 'layer', layer: 'osm', upstream: { url: 'http://a/{z}/{x}/{y}' } }
+    const mark = { _id: 'tilecouch', type: 'store' }
+    for (const [leaves, fields] of [
+      [[{ ...layer, _rev: '2-a', ttl: 5 }, { ...layer, _rev: '2-b', name: 'B' }], { ...layer, ttl: 5, name: 'B' }],
+      [[{ ...mark, _rev: '1-a', uuid: 'a', published: S(2) }, { ...mark, _rev: '1-b', created: S(1) }],
+        { ...mark, created: S(1), published: S(2) }]
+    ]) {
+      for (const order of orders(leaves)) {
+        const { _rev, _revisions, ...written } = JSON.parse(JSON.stringify(planMerge(order)?.write))
+        assert.deepEqual(written, fields)
+      }
+    }
+  })
+
   it('ends all leaves of a style but one, without a new revision', () => {
     const style = { _id: `style:osm@${T(1)}`, type: 'style', layer: 'osm', time: T(1), style: STYLE }
     const leaves = [{ ...style, _rev: '1-a', stored: S(2) }, { ...style, _rev: '1-b', stored: S(1) },

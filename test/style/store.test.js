@@ -9,6 +9,8 @@ import { copyLayer } from '../../loader/maintain/copy/index.js'
 import { moveLayer } from '../../loader/maintain/copy/move.js'
 import { mirror } from '../../loader/maintain/mirror/index.js'
 import { removeLayer, removeStyle } from '../../loader/maintain/remove/index.js'
+import { peerOf } from '../../loader/store/peer.js'
+import { written } from '../../loader/store/revisions.js'
 import { Store } from '../../loader/store/index.js'
 import { readStyle, storeStyle, whyNotStyle } from '../../loader/store/style.js'
 import { openGateway } from '../support/gateway/stand.js'
@@ -235,6 +237,17 @@ onEachStore('a style', backend => {
     await restore([file], restored, { rights: 'give' })
     assert.deepEqual(await differences(stage.url, restored, { revpos: backend.name === 'CouchDB' }), [])
   }).timeout(60000)
+
+  it('with several leaves moves as readers see it, and the move is done', async () => {
+    const docOf = name =>
+      ({ _id: `style:relief@${T1}`, type: 'style', layer: 'relief', time: T1, style: styleOf({ name }) })
+    assert.deepEqual(await peerOf(stage.store.couch).write(['A', 'B'].map(name => written(docOf(name)))), [])
+    const { name } = (await stage.store.style('relief')).style
+    const { done, left } = await moveLayer(stage.store, 'relief', 'hills')
+    assert.deepEqual([done, left, (await stage.store.style('hills')).style.name], [true, 0, name])
+    await moveLayer(stage.store, 'hills', 'relief')
+    await removeStyle(stage.store, 'relief', T1)
+  })
 
   it('can be removed alone and stored again, and is removed with its layer', async () => {
     await put(T1)

@@ -174,7 +174,7 @@ onEachStore('trees that follow a store', backend => {
   })
 
   it('compare all files when more tiles changed than they may remember', async () => {
-    await map.follow({ mostChanges: 5, limits: { gather: 300 } })
+    await map.follow({ limits: { mostChanges: 5, gather: 300 } })
     await map.store.write(square({ layer: 'osm', time: T2, side: 6, seed: (x, y) => y ? 600 + x * 6 + y : null }))
     await untilShown('5/5/5.png', 635)
     await map.settles()
@@ -194,7 +194,7 @@ onEachStore('trees that follow a store', backend => {
       }
     })
     try {
-      await map.follow({ mostChanges: 5 }, busyStore)
+      await map.follow({ limits: { mostChanges: 5 } }, busyStore)
       await map.settles()
     } finally {
       heard.mock.restore()

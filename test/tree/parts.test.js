@@ -10,7 +10,7 @@ import { Follower } from '../../loader/store/follow.js'
 import { Changes, readChanges } from '../../loader/export/tree/changes.js'
 import { CHUNK, Comparison } from '../../loader/export/tree/comparison.js'
 import { Files, prune } from '../../loader/export/tree/files.js'
-import { rowOfFile } from '../../loader/formats/names.js'
+import { readColumn } from '../../loader/formats/names.js'
 import { Paths } from '../../loader/export/tree/paths.js'
 import { isWrongAfter, periodsOf, treeTimes } from '../../loader/export/tree/trees.js'
 import { readState, selectionOf, writeState } from '../../loader/export/tree/state.js'
@@ -165,8 +165,12 @@ describe('the state of trees', () => {
     })
     assert.deepEqual(await new Paths(folder.dir, 'osm').look(),
       { present: true, trees: ['2024-01-01T00:00:00Z'], links: [] })
-    assert.deepEqual(['1.png', '01.png', '1.PNG', '1.png.bak', '.png', '1.txt',
-      '12.pbf'].map(rowOfFile), [1, undefined, undefined, undefined, undefined, undefined, 12])
+    const names = ['1.png', '1.jpg', '01.png', '2.PNG', '3.png.bak', '.png', '4.txt', '12.pbf']
+    folder.write(Object.fromEntries(names.map(name => [`osm/6/1/${name}`, ''])))
+    const column = folder.path('osm/6/1')
+    assert.deepEqual(await readColumn(column), new Map([
+      [1, [path.join(column, '1.jpg'), path.join(column, '1.png')]], [12, [path.join(column, '12.pbf')]]
+    ]))
   })
 
   it('remembers a limited number of changed tiles, and that there were more', () => {

@@ -2,8 +2,8 @@
 import { ownDesigns } from '../../couchapp/compose.js'
 import { STAGING, push } from '../../couchapp/push.js'
 import { publish } from '../../couchapp/publish.js'
-import { encodeId } from '../../../core/couch/client.js'
 import { Store } from '../../store/index.js'
+import { indexStates } from '../../store/indexes.js'
 import { BY_TILE } from '../../store/reader.js'
 import { bytes, plural } from '../../text.js'
 import { bad, ok, unknown, warning } from './inspection.js'
@@ -19,19 +19,11 @@ export const indexConditions = [
 ]
 
 /**
- * Reads the design documents with views, and the state of their indexes.
+ * The state of every index.
  * @param {import('./inspection.js').Inspection} inspection
- * @returns {Promise<{id: string, index: any}[]>}
+ * @returns {ReturnType<typeof indexStates>}
  */
-export const indexes = inspection => inspection.once('indexes', async () => {
-  const range = { startkey: '_design/', endkey: '_design0', include_docs: true, limit: inspection.limits.layers }
-  const rows = await inspection.couch.page(range)
-  const docs = rows.map(({ doc }) => doc).filter(doc => doc?.views && Object.keys(doc.views).length)
-  return Promise.all(docs.map(async ({ _id: id }) => {
-    const { view_index: index } = await inspection.couch.request({ path: `${encodeId(id)}/_info` })
-    return { id, index }
-  }))
-})
+export const indexes = inspection => inspection.once('indexes', () => indexStates(inspection.couch))
 
 /** Returns a finding that was read from the index, or `unknown` if the index is far behind. */
 export async function ifIndexed (inspection, finding) {

@@ -27,7 +27,6 @@ export { nginxConfig, writeNginxConfig } from './nginx.js'
  * @property {(state: {state: 'comparing' | 'following' | 'away', error?: string, reason?: string}) => void} [onState]
  *   when following
  * @property {(name: string, there: boolean) => void} [onTree] called when the tree of an edition appears or disappears
- * @property {number} [mostChanges] changed tiles in memory; with more, all tiles are compared
  * @property {Partial<import('./writer.js').treeDefaults>} [limits]
  *
  * @typedef {import('./tiles.js').Tally & {layer: string, folder: string, trees: string[], links: string[], failures:

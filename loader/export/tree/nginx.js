@@ -53,11 +53,11 @@ map $uri $tile_cache {
 ${shortLived(layers, options).map(tilesOf).join('')}}
 
 server {
-    listen ${word(options.listen, 'listen')};                      # <-
-    server_name ${text(options.serverName, 'serverName')};                  # <- maps.example.org
+    listen ${checked(options, 'listen', WORD)};                      # <-
+    server_name ${checked(options, 'serverName', TEXT)};                  # <- maps.example.org
     root ${rootOf(options.root)};                # <- the trees
 
-    set $tile_origin "${text(options.origin, 'origin')}";           # as the gateway's --cors
+    set $tile_origin "${checked(options, 'origin', TEXT)}";           # as the gateway's --cors
     set $tile_exposed "${EXPOSED}";
 ${passed ? `
     # The gateway believes these only with --trust-proxy, and needs --public-url then. What clients send is replaced or
@@ -218,13 +218,13 @@ function rootOf (folder) {
   return /^[\w./@:,+-]+$/.test(root) ? root : `"${root}"`
 }
 
-function text (value, option) {
-  if (!/^[\w .:/*-]+$/.test(value)) throw new TilecouchError('BAD_OPTION', { option, value })
-  return value
-}
+const TEXT = /^[\w .:/*-]+$/
+const WORD = /^[\w.:[\]*-]+$/
 
-function word (value, option) {
-  if (!/^[\w.:[\]*-]+$/.test(`${value}`)) throw new TilecouchError('BAD_OPTION', { option, value })
+/** The value of an option, which must match a pattern. */
+function checked (options, option, pattern) {
+  const { [option]: value } = options
+  if (!pattern.test(value)) throw new TilecouchError('BAD_OPTION', { option, value })
   return value
 }
 

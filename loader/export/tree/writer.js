@@ -10,7 +10,7 @@ import { TilecouchError } from '../../errors.js'
 import { canContinue, feedPosition } from '../../../core/feed-position.js'
 import { childSignal } from '../../child-signal.js'
 import { Follower, followDefaults } from '../../store/follow.js'
-import { Changes, readChanges, readHeads, readPast } from './changes.js'
+import { Changes, changeDefaults, readChanges, readHeads, readPast } from './changes.js'
 import { Comparison } from './comparison.js'
 import { Files } from './files.js'
 import { bootOf, readState, selectionOf, writeState } from './state.js'
@@ -25,6 +25,7 @@ export const treeDefaults = {
   heartbeat: followDefaults.heartbeat, // milliseconds between two heartbeats of the store
   keepEvery: 10000, // milliseconds after which the state is written without a change of the layer
   longestWait: 5000, // milliseconds between two tries while the store is unreachable
+  mostChanges: changeDefaults.most, // changed tiles in memory; with more, all tiles are compared
   mostTouched: 500000, // tiles that may change during a comparison; more changes wait for its end
   mostMissing: 5 // rounds in which a listed version may be missing, before it is left out
 }
@@ -59,7 +60,7 @@ export class TreeWriter {
    * @param {import('./index.js').TreeOptions} options
    */
   constructor (store, paths, options) {
-    const { area, zooms, editions = true, signal, onTree, onProgress, onState, mostChanges, limits } = options
+    const { area, zooms, editions = true, signal, onTree, onProgress, onState, limits } = options
     const files = new Files(paths.tmp, path.dirname(paths.tree()))
     this.store = store
     this.paths = paths
@@ -67,10 +68,10 @@ export class TreeWriter {
     this.tileWriter.saveTimes = () => this.tileWriter.times.isChanged ? this.#writeState() : this.#writing
     this.trees = new Trees(store, paths, files, { editions, onTree })
     this.trees.onEnd = time => this.tileWriter.endEdition(time)
-    this.changes = new Changes(paths.layer, { selected: selectorOf(area, zooms), most: mostChanges })
+    this.limits = { ...treeDefaults, ...limits }
+    this.changes = new Changes(paths.layer, { selected: selectorOf(area, zooms), most: this.limits.mostChanges })
     this.selection = selectionOf({ area, zooms, editions })
     this.listing = { area, zooms }
-    this.limits = { ...treeDefaults, ...limits }
     this.signal = signal
     this.onProgress = onProgress
     this.onState = onState

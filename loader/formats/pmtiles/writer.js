@@ -184,8 +184,7 @@ function * contents (entries) {
  * @returns {{metadata: Record<string, any>, bounds: number[], center: number[]}}
  */
 function archiveFacts ({ layer, doc, time, typedTime, area }, facts, types) {
-  const layerDoc = { ...doc, bounds: doc.bounds && widen(doc.bounds) }
-  const values = metadataOf(layerDoc, facts, { layer, time, typedTime, area })
+  const values = metadataOf(doc, facts, { layer, time, typedTime, area })
   const { bounds, center, minzoom, maxzoom, json, ...fields } = values
   const type = commonestType(types)
   const isMixed = Object.keys(types).length > 1
@@ -196,7 +195,7 @@ function archiveFacts ({ layer, doc, time, typedTime, area }, facts, types) {
       ...(isMixed && { formats: Object.keys(types).map(extensionOfType).join(',') }),
       ...(type === VECTOR && { vector_layers: doc.vector_layers ?? [] })
     },
-    bounds: bounds ? parseNumbers(bounds) : WORLD,
+    bounds: bounds ? widen(parseNumbers(bounds)) : WORLD,
     center: center ? parseNumbers(center) : [0, 0, 0]
   }
 }

@@ -1,7 +1,7 @@
 // Copies the documents of a layer, its editions, manifests, removals and styles. The copy keeps the terms of use.
 import { isDeepStrictEqual } from 'node:util'
 import {
-  blockId, checkNewLayer, checkSound, editionId, forbiddingHost, gridOf, isSameGrid, layerId, manifestId, now,
+  MAX_ZOOM, blockId, checkNewLayer, checkSound, editionId, forbiddingHost, gridOf, isSameGrid, layerId, manifestId, now,
   removedId, styleId
 } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
@@ -26,8 +26,9 @@ const BLOCKS = 50 // blocks per request
  * @param {import('../../../core/grid.js').Zooms} [options.zooms]
  * @param {string} [options.renaming] name of the layer that is moved
  * @param {boolean} [options.permission]
+ * @param {boolean} [options.isNew] the target has no tiles
  */
-export function layerOf (sourceLayer, targetLayer, { to, time, area, zooms, renaming, permission }) {
+export function layerOf (sourceLayer, targetLayer, { to, time, area, zooms, renaming, permission, isNew }) {
   const fields = fieldsOf(sourceLayer)
   const identity = { type: 'layer', layer: to }
   if (targetLayer && !isSameGrid(fields, targetLayer)) {
@@ -43,7 +44,7 @@ export function layerOf (sourceLayer, targetLayer, { to, time, area, zooms, rena
     const { offline, format } = fields
     return {
       ...targetLayer,
-      ...reachOf(fields, targetLayer),
+      ...reachOf(fields, isNew && !targetLayer.upstream ? { ...fields, ...targetLayer } : targetLayer),
       ...pruneMarks(fields, targetLayer),
       ...(offline === false && { offline }),
       ...(!targetLayer.format && format && { format })
@@ -59,19 +60,19 @@ export function layerOf (sourceLayer, targetLayer, { to, time, area, zooms, rena
   }
 }
 
-/** The zooms and bounds of two layers together. */
+/** The zooms and bounds of two layers together. A layer without zooms or without bounds has no limits. */
 function reachOf (a, b) {
   const reach = {
-    minzoom: Math.min(a.minzoom ?? 30, b.minzoom ?? 30),
-    maxzoom: Math.max(a.maxzoom ?? 0, b.maxzoom ?? 0),
-    bounds: a.bounds && b.bounds ? union(a.bounds, b.bounds) : undefined // without bounds a layer covers everything
+    minzoom: Math.min(a.minzoom ?? 0, b.minzoom ?? 0),
+    maxzoom: Math.max(a.maxzoom ?? MAX_ZOOM, b.maxzoom ?? MAX_ZOOM),
+    bounds: a.bounds && b.bounds ? union(a.bounds, b.bounds) : undefined
   }
   const isStated = ([field, value]) => value !== null && (field in a || field in b)
   return Object.fromEntries(Object.entries(reach).filter(isStated))
 }
 
 /** The zooms and bounds of the copied part. */
-function partOf (/** @type {Record<string, any>} */ { bounds, minzoom = 0, maxzoom = 30 }, area, zooms) {
+function partOf (/** @type {Record<string, any>} */ { bounds, minzoom = 0, maxzoom = MAX_ZOOM }, area, zooms) {
   const commonZooms = zooms && { min: Math.max(minzoom, zooms.min), max: Math.min(maxzoom, zooms.max) }
   const { min, max } = commonZooms?.min > commonZooms?.max ? zooms : commonZooms ?? {}
   return { ...(area && { bounds: intersection(bounds, area.bbox) }), ...(zooms && { minzoom: min, maxzoom: max }) }

@@ -59,7 +59,7 @@ export async function copyAll (store, from, to, options) {
   const area = options.area?.in(gridOf(sourceLayer))
   const isNew = await isEmptyLayer(store.couch, to)
   const targetLayer = await store.couch.get(layerId(to))
-  const copyOptions = { to, time, area, zooms, permission, renaming: renaming ? from : undefined }
+  const copyOptions = { to, time, area, zooms, permission, isNew, renaming: renaming ? from : undefined }
   const make = stored => layerOf(sourceLayer, stored, copyOptions)
   if (dryRun) make(targetLayer)
   else await writeLayer(store.couch, to, make)

@@ -7,6 +7,7 @@ import { TilecouchError } from '../../errors.js'
 import { batchesOf, chunks } from '../../../core/lists.js'
 import { GONE } from '../../../core/store/blocks.js'
 import { readTileLeaves } from '../../../core/store/documents.js'
+import { winnerFirst } from '../../../core/mirror/index.js'
 import { planTile, versionIn } from '../../../core/store/plan.js'
 import { settleTiles } from '../../../core/store/settle.js'
 import { LayerStatements } from '../../../core/store/statements.js'
@@ -16,7 +17,7 @@ import { recordPrefixes, revisionsFrom, singleIds } from '../remove/index.js'
 import { Remover } from '../remove/remover.js'
 import { isEmptyLayer } from '../../store/layers.js'
 import { tileAccess } from '../../store/settle.js'
-import { fieldsOf } from '../../store/revisions.js'
+import { fieldsOf, readLeavesByState } from '../../store/revisions.js'
 import { renamed } from './documents.js'
 import { Tally, copyAll } from './index.js'
 import { extensionOf } from './tiles.js'
@@ -181,28 +182,29 @@ async function deleteRecords (couch, remover, from, to, signal) {
   for (const prefix of recordPrefixes(from)) {
     for await (const revisions of revisionsFrom(couch, prefix, signal)) {
       for (const batch of chunks(revisions, TILES)) {
-        left += batch.length - (await remover.end(await copiedRecords(couch, batch, prefix, from, to))).size
+        const ids = batch.map(({ id }) => id)
+        left += ids.length - (await remover.end(await copiedRecords(couch, ids, prefix, from, to))).size
       }
     }
   }
   for (const id of singleIds(from)) {
-    const doc = left ? undefined : await couch.get(id)
-    const revisions = doc ? [{ id, rev: doc._rev }] : []
-    left += revisions.length - (await remover.end(await copiedRecords(couch, revisions, id, from, to))).size
+    const isLeft = !left && await couch.get(id)
+    if (isLeft) left += 1 - (await remover.end(await copiedRecords(couch, [id], id, from, to))).size
   }
   return left
 }
 
-/** The revisions of documents that are the same under the new name. */
-async function copiedRecords (couch, revisions, prefix, from, to) {
+/** All leaves of the documents that are the same under the new name. Of a conflict, the winner was copied. */
+async function copiedRecords (couch, ids, prefix, from, to) {
   const newPrefix = prefix.replace(`:${from}`, `:${to}`)
-  const ids = revisions.map(({ id }) => id)
-  const [sourceRows, targetRows] = await Promise.all([
-    couch.docs(ids), couch.docs(ids.map(id => newPrefix + id.slice(prefix.length)))
+  const [leaves, targetRows] = await Promise.all([
+    readLeavesByState(couch, ids), couch.docs(ids.map(id => newPrefix + id.slice(prefix.length)))
   ])
-  return revisions.filter(({ rev }, index) => {
-    const [doc, copy] = [sourceRows[index].doc, targetRows[index].doc]
-    return doc?._rev === rev && copy && isDeepStrictEqual(recordIn(doc, from, to), recordIn(copy, from, to))
+  return ids.flatMap((id, index) => {
+    const living = (leaves.get(id)?.living ?? []).sort(winnerFirst)
+    const [doc, copy] = [living[0], targetRows[index].doc]
+    const isSame = doc && copy && isDeepStrictEqual(recordIn(doc, from, to), recordIn(copy, from, to))
+    return isSame ? living.map(({ _rev: rev }) => ({ id, rev })) : []
   })
 }
 

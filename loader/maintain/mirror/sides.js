@@ -1,8 +1,9 @@
 // Opens the source of a mirror. Checks both sides before the first copy: whether the target may become a mirror of the
 // source.
 import { TilecouchError } from '../../errors.js'
-import { IDENTITY, identityOf, randomId } from '../../../core/mirror/index.js'
 import { userOf } from '../../../core/access.js'
+import { IDENTITY, identityOf, isUnwritable, randomId } from '../../../core/mirror/index.js'
+import { attempt } from '../../../core/values.js'
 import { passwordOf } from '../../store/secrets.js'
 import { Couch } from '../../store/couch.js'
 import { Store } from '../../store/index.js'
@@ -17,11 +18,10 @@ const CLOSED = new Set(['UNAUTHORIZED', 'FORBIDDEN'])
  * @param {string} url @param {ConstructorParameters<typeof Couch>[1]} [options]
  */
 export function openSource (url, options) {
-  const { TILECOUCH_FROM_USER } = process.env
-  if (!URL.canParse(url)) return new Couch(url, { ...options, ambient: false })
-  const parsed = new URL(url)
-  const user = parsed.username ? decodeURIComponent(parsed.username) : TILECOUCH_FROM_USER
-  if (!user || parsed.password) return new Couch(url, { ...options, ambient: false })
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  // of a name that cannot be decoded, Couch says that the address is wrong
+  const user = parsed?.username ? attempt(() => decodeURIComponent(parsed.username)) : process.env.TILECOUCH_FROM_USER
+  if (!parsed || !user || parsed.password) return new Couch(url, { ...options, ambient: false })
   parsed.username = encodeURIComponent(user)
   parsed.password = encodeURIComponent(passwordOf('TILECOUCH_FROM', user) ?? '')
   return new Couch(parsed.href, { ...options, ambient: false })
@@ -129,16 +129,9 @@ export async function isPublic (couch, signal) {
     if (CLOSED.has(error.code)) return false
     throw error
   }
-  const { names, roles } = (await securityOf(couch, signal))?.members ?? {}
+  const security = await couch.find({ path: '_security', signal }).catch(error => {
+    if (!isUnwritable(error)) throw error // a gateway does not return it
+  })
+  const { names, roles } = security?.members ?? {}
   return !names?.length && !roles?.length
-}
-
-/** @returns undefined if the server does not return it, such as a gateway */
-async function securityOf (couch, signal) {
-  try {
-    return await couch.find({ path: '_security', signal })
-  } catch (error) {
-    if (CLOSED.has(error.code) || error.details?.status === 405) return undefined
-    throw error
-  }
 }

@@ -92,7 +92,9 @@ async function endPages (remover, pages, isHead) {
 async function endRecords (remover, layer, editionIds) {
   const editionCount = await endDocuments(remover, editionIds)
   for (const prefix of statementPrefixes(layer)) {
-    for await (const revisions of revisionsFrom(remover.couch, prefix, remover.signal)) await remover.end(revisions)
+    for await (const revisions of revisionsFrom(remover.couch, prefix, remover.signal)) {
+      await endDocuments(remover, revisions.map(({ id }) => id))
+    }
   }
   await endDocuments(remover, singleIds(layer))
   return editionCount
@@ -102,7 +104,7 @@ async function endRecords (remover, layer, editionIds) {
  * Id prefixes of a layer's statements, removals and styles. Manifests come first, because blocks without a manifest are
  * ignored.
  */
-export const statementPrefixes = layer =>
+const statementPrefixes = layer =>
   [`manifest:${layer}@`, `block:${layer}:`, `removed:${layer}:`, styleId(layer)]
 
 /** Like statementPrefixes, and editions. */
@@ -152,7 +154,7 @@ export async function removeTiles (store, layer, { area: requestedArea, zooms, o
   const [firstTime, lastTime] = [since === undefined ? '' : startOf(since), until === undefined ? AFTER : endOf(until)]
   const isInPeriod = (/** @type {any} */ { time }) => time >= firstTime && time <= lastTime
   const times = { ...(since !== undefined && { since: firstTime }), ...(until !== undefined && { until: lastTime }) }
-  const remover = await beginRemover(store, options)
+  const remover = new Remover(store, { ...options, isStated: true })
   const take = tile => remover.take(tile, tile.versions.filter(isInPeriod))
   const { signal, end } = childSignal(options.signal)
   let run = ''
@@ -176,12 +178,6 @@ export async function removeTiles (store, layer, { area: requestedArea, zooms, o
   return finishRemoval(remover, layer, editions.map(({ time }) => time), run)
 }
 
-async function beginRemover (store, options) {
-  const remover = new Remover(store, { ...options, isStated: true })
-  await remover.begin()
-  return remover
-}
-
 /** Reads tiles from the primary index. @returns {Promise<import('../../store/list.js').ListedTile[]>} */
 async function listTilesById (couch, ids, signal) {
   const tiles = await readTileLeaves(couch, ids, signal)
@@ -199,7 +195,7 @@ async function listTilesById (couch, ids, signal) {
 export async function removeEdition (store, layer, time, options = {}) {
   checkLayer(layer)
   if (startOf(time) !== time) throw new TilecouchError('BAD_TIME', { value: time })
-  const remover = await beginRemover(store, options)
+  const remover = new Remover(store, { ...options, isStated: true })
   const run = await remover.state(layer, { since: time, until: time })
   // a running load may have written more
   for (let pass = 0, hasVersions = true; hasVersions && pass < remover.limits.passes; pass++) {
@@ -270,7 +266,10 @@ async function finishRemoval (remover, layer, times, run) {
   return { ...await remover.finish(), editions }
 }
 
-/** Deletes editions, manifests, styles and layers. @param {Remover} remover @param {string[]} ids */
+/**
+ * Deletes editions, statements, styles and layers with all their leaves.
+ * @param {Remover} remover @param {string[]} ids
+ */
 async function endDocuments (remover, ids, isSelected = () => true) {
   let removed = 0
   for (const chunk of chunks(ids, BATCH)) {

@@ -126,13 +126,20 @@ export class Remover {
   async take ({ id, versions }, removed) {
     if (!removed.length) return
     this.#items.push({ id, versions, removed })
-    if (this.#items.length >= this.limits.batch) await this.#flush()
+    if (this.#items.length >= this.limits.batch) await this.flush()
   }
 
   /** Removes all versions that were passed to take(). */
   async flush () {
     await this.begin()
-    await this.#flush()
+    const items = this.#items
+    if (!items.length) return
+    if (this.signal?.aborted) throw new TilecouchError('ABORTED')
+    this.#items = []
+    const refused = this.dryRun ? new Set() : await this.#settle(items)
+    for (const item of items) if (!refused.has(item.id)) this.tally.add(item)
+    if (this.isStated) await this.purgeIfMany() // statements that were withdrawn need no version
+    this.onProgress?.(this.tally)
   }
 
   /**
@@ -169,18 +176,6 @@ export class Remover {
     this.purger?.take(ended.gone)
     await this.purgeIfMany()
     return new Set(ended.gone.keys())
-  }
-
-  async #flush () {
-    const items = this.#items
-    if (!items.length) return
-    await this.begin()
-    if (this.signal?.aborted) throw new TilecouchError('ABORTED')
-    this.#items = []
-    const refused = this.dryRun ? new Set() : await this.#settle(items)
-    for (const item of items) if (!refused.has(item.id)) this.tally.add(item)
-    if (this.isStated) await this.purgeIfMany() // statements that were withdrawn need no version
-    this.onProgress?.(this.tally)
   }
 
   /** @param {Item[]} items @returns {Promise<Set<string>>} ids of tiles that were not removed */
