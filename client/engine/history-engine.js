@@ -65,7 +65,6 @@ export const engineDefaults = {
  * @typedef {import('./version-index.js').Change} Change
  * @typedef {import('./store-link.js').LayerDocument} LayerDocument
  * @typedef {import('../offline/offline-store.js').OfflineStore} OfflineStore
- * @typedef {import('../source/couch-source.js').Version} Version
  * @typedef {import('../source/couch-source.js').Column} Column
  * @typedef {Omit<Partial<typeof engineDefaults>, 'layer'> & {layer: string}} EngineOptions
  *
@@ -300,16 +299,6 @@ export class HistoryEngine extends Emitter {
   /** How often each tile in view changed after its first version; null while unknown. */
   changesByTile () {
     return this.changes() && this.index.changesByTile(this.#columns)
-  }
-
-  /** @returns {Version[]} the known versions of one tile, oldest first */
-  versionsAt (z, x, y) {
-    return this.index.versions(z, x, y)
-  }
-
-  /** @returns {Version | null} the version of one tile as of the clock's time */
-  shownAt (z, x, y) {
-    return this.index.at(z, x, y, this.getTime()) ?? null
   }
 
   /**
