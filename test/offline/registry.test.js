@@ -52,7 +52,7 @@ describe('the registry of areas', function () {
       JSON.stringify(area.status()), error.stack, JSON.stringify(error.details), offline.remote]) {
       assert.ok(!/anna|s3cret|hunter2/.test(text), text)
     }
-    assert.equal(offline.fetchOptions.headers.Authorization, `Basic ${btoa('anna:s3cret')}`)
+    assert.equal(offline.fetchOptions.headers.authorization, `Basic ${btoa('anna:s3cret')}`)
   })
 
   it('is reopened after the device was full, also for calls during its close', async () => {
