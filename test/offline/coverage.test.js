@@ -147,6 +147,20 @@ onField('the coverage on a map', ['small'], stage => {
       .length === 0)
   })
 
+  it('is not drawn on a map in another system than that of the layer', async () => {
+    const page = await (await stage.device()).open()
+    await take(page, { name: 'World', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-4' })
+    const counts = await page.evaluate(async () => {
+      const map = L.map('map', { crs: L.CRS.EPSG4326, center: [0, 0], zoom: 2 })
+      const marks = L.tileLayer.couch.coverage(/** @type {any} */ (window).offline, { layer: 'small' })
+      const coverageEvent = new Promise(resolve => { marks.once('coverage', event => resolve(event)) })
+      marks.addTo(map)
+      await coverageEvent
+      return marks.counts()
+    })
+    assert.deepEqual(counts, { whole: 0, part: 0 })
+  })
+
   it('is shown in another tab, also without a network', async () => {
     const device = await stage.device()
     const page = await device.open()
