@@ -88,6 +88,8 @@ export class Timeline extends Emitter {
     this.id = ++timelines
     this.zone = zoneOf(timeZone, this._words.locale)
     this._changes = this._axis = /** @type {any} */ (null)
+    /** engines whose store does not answer */
+    this._failing = new Set()
     /** null while it is not on a page @type {AbortController | null} */
     this._ended = null
     this._axisView = makeAxis(this)
@@ -156,7 +158,8 @@ export class Timeline extends Emitter {
     this._engines = enginesOf(layers)
     this.clock = this._engines[0].clock
     this.player.pause().setLayers(this.layers, this.clock)
-    this.span = this.problem = null
+    this.span = null
+    this._failing.clear()
     if (this._ended) this._listen('on')
     return this.refresh()
   }
@@ -304,7 +307,9 @@ export class Timeline extends Emitter {
     const span = zoomedTo ?? domain
     const playing = this.player.isPlaying()
     // a device that works without the store is no problem
-    const problem = complete && engines.some(engine => engine.options?.offline) ? null : this.problem
+    const isProblem = engines.some(engine => this._failing.has(engine)) &&
+      !(complete && engines.some(engine => engine.options?.offline))
+    const problem = isProblem ? this._words.away : null
     return {
       changes, complete, times, domain, span, playing, problem,
       time: this.clock.getTime(),
@@ -346,8 +351,9 @@ export class Timeline extends Emitter {
     this.player[onOff](PLAYER_EVENTS, this._onPlayer, this)
   }
 
-  _onStore ({ type }) {
-    this.problem = type === 'storeerror' ? this._words.away : null
+  _onStore ({ type, target }) {
+    if (type === 'storeerror') this._failing.add(target)
+    else this._failing.delete(target)
     this.refresh()
   }
 
