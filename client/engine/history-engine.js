@@ -74,7 +74,8 @@ export const engineDefaults = {
  * @property {(doc: LayerDocument | null, before: LayerDocument | null, grid?: import('./store-link.js').Grid) => void}
  *   setLayer called when the layer's document was read or has changed: zooms, bounds, tile size, attribution; null:
  *   `tilejson` is false; grid: undefined for Web Mercator. It throws if its map cannot show the layer
- * @property {() => void} [onReady] called after `setLayer` and the event: tiles can be requested
+ * @property {() => void} [onReady] called after `setLayer` and the event, and at every later start: tiles can be
+ *   requested
  * @property {() => void} [onTime] called before tiles change: it must drop tiles out of view that are of another time
  * @property {() => void} [paint] called when some tiles have got another image, or none: repaints them in one frame
  * @property {boolean} [drawsVectors] false: vector tiles are indexed, and not drawn

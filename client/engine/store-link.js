@@ -39,7 +39,8 @@ const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, w
  * @property {(doc: LayerDocument | null, before: LayerDocument | null, grid?: Grid) => void} setLayer called when its
  *   document was read or has changed; null: it is not read. grid: undefined for Web Mercator. Its errors are reported,
  *   and no tiles are requested then
- * @property {() => void} [onReady] called after `setLayer` and the event: tiles can be requested
+ * @property {() => void} [onReady] called after `setLayer` and the event, and at every later start: tiles can be
+ *   requested
  * @property {() => void} [onFollowing] called when the change feed has begun: later changes are not missed
  * @property {(tiles: {z: number, x: number, y: number, rev: string, deleted: boolean}[]) => void} onTilesChanged
  * @property {() => void} [onDeviceChanged] with `offline`: tiles came to the device, changed there, or left it
@@ -100,6 +101,7 @@ export class StoreLink {
     const { signal } = this.stop
     const { tilejson, live, layer, offline } = this.#options
     if (this.isReady) this.#setLayer(this.doc) // it may be another map
+    if (this.isReady) this.#owner.onReady?.() // it is drawn from memory: the store may be away
     if (tilejson) this.readLayer()
     else this.#setDocument(null)
     if (live) {
