@@ -224,7 +224,7 @@ export class StoreLink {
   #onBack () {
     const { offline, read } = this.#options
     if (offline && read === 'network') this.#owner.refresh() // tiles of the device were shown
-    else this.#owner.retry()
+    this.#owner.retry()
   }
 
   /** Reads the device again when its tiles change, and asks the store when it is known to answer. */
