@@ -213,6 +213,7 @@ export class HistoryEngine extends Emitter {
     this.#endFeedWait = void this.#endFeedWait?.()
     this.#link.end()
     this.#loader.stop()
+    if (this.options.live) this.index.expireAll() // later changes are missed
     this.#preloader.drop()
     this.#scene.close()
     this.#columns = []
@@ -348,7 +349,7 @@ export class HistoryEngine extends Emitter {
   }
 
   #requestIndex () {
-    if (this.#endFeedWait !== undefined) return
+    if (!this.isOnMap || this.#endFeedWait !== undefined) return
     const parents = this.#lacksTiles ? ancestors(this.#columns, this.ancestry()) : []
     this.#loader.want([...this.#columns, ...parents])
   }
@@ -415,7 +416,8 @@ export class HistoryEngine extends Emitter {
 
   #onFollowing () {
     if (this.#endFeedWait !== undefined) return this.#stopFeedWait()
-    if (this.index.size || this.#loader.isBusy) this.refresh() // versions may have changed since the first read
+    // versions may have changed since the first read
+    if (this.index.generation || this.#loader.isBusy) this.refresh()
   }
 
   #onTilesChanged (tiles) {

@@ -226,10 +226,6 @@ export class VersionIndex {
     }
   }
 
-  get size () {
-    return this.#versions
-  }
-
   #count (entry, more) {
     entry.versions += more
     this.#versions += more

@@ -68,6 +68,7 @@ export class CouchLayer extends Base {
       fire: (type, about) => this.fire(type, about),
       setLayer: (doc, before, grid) => this._setLayer(doc, before, grid),
       onReady: () => { if (this._map) this._resetView() },
+      onFollowing: isLate => { if (isLate) this.refresh() },
       onTilesChanged: tiles => this._onTilesChanged(tiles),
       retry: () => this.retry(),
       refresh: () => this.refresh()
@@ -82,6 +83,7 @@ export class CouchLayer extends Base {
 
   onRemove (map) {
     this._link.end()
+    this._revs.clear() // later changes are missed
     super.onRemove(map)
     return this
   }

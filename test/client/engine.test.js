@@ -273,4 +273,28 @@ describe('a time engine', () => {
       engine.stop()
     })
   }
+
+  it('requests a view that has no versions again when the change feed begins after the first answer', async () => {
+    const requests = []
+    let beginFeed
+    const source = {
+      extent: async () => null,
+      changes: (layer, since) => new Promise(resolve => { if (since === 'now') beginFeed = resolve }),
+      async versions (layer, columns) {
+        requests.push(columns)
+        return columns.map(() => [])
+      }
+    }
+    const offline = Object.assign(new Emitter(), { source: () => source })
+    const options = { layer: 'a', tilejson: false, live: true, offline }
+    const engine = new HistoryEngine(null, /** @type {any} */ (options), surface)
+    const nextAnswer = () => new Promise(resolve => { engine.once('changes', resolve) })
+    engine.start()
+    engine.setView([column])
+    await nextAnswer()
+    beginFeed({ since: '1', tiles: [], layer: false })
+    await nextAnswer()
+    assert.deepEqual(requests, [[column], [column]])
+    engine.stop()
+  })
 })
