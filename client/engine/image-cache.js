@@ -187,8 +187,9 @@ export class ImageCache {
   }
 
   #keep (key, blob) {
+    // two requests may bring the same image: one that nobody waits for any more cannot be aborted at its end
+    this.#bytes += blob.size - (this.#blobs.get(key)?.size ?? 0)
     this.#blobs.set(key, blob)
-    this.#bytes += blob.size
     for (const [oldest, { size }] of this.#blobs) {
       if (this.#bytes <= this.#options.cacheSize) break
       this.#blobs.delete(oldest)

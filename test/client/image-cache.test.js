@@ -152,6 +152,20 @@ describe('the image cache', () => {
     assert.deepEqual([0, 1, 2, 3, 9].map(x => cache.has(version(x))), [false, false, false, false, false])
   })
 
+  it('counts an image once that a dropped request and the next one bring', async () => {
+    const answers = []
+    const tile = () => new Promise(resolve => { answers.push(() => resolve(new Blob(['x'.repeat(10)]))) })
+    const cache = new ImageCache({ tile }, { ...engineDefaults, cacheSize: 30 })
+    const user = {}
+    const dropped = cache.load(version(0), { user })
+    cache.release(version(0), user, { abort: true })
+    await assert.rejects(dropped, isAborted)
+    const loads = [0, 1, 2].map(x => cache.load(version(x)))
+    for (const answer of answers) answer()
+    await Promise.all(loads)
+    assert.deepEqual([0, 1, 2].map(x => cache.has(version(x))), [true, true, true])
+  })
+
   it('fetches a damaged image again, past the cache', async () => {
     const { source, cache } = createCache()
     const first = cache.load(version(0))
