@@ -4,6 +4,7 @@ import L from './version.js'
 import { tileId } from '../../core/index.js'
 import { engineTiles, startEngine } from './engine-tiles.js'
 import { StoreLink } from '../engine/store-link.js'
+import { isPassing } from '../source/failure.js'
 import { gridMixin } from './grid-mixin.js'
 
 export const couchDefaults = {
@@ -64,6 +65,7 @@ export class CouchLayer extends Base {
   }
 
   _startLink (db) {
+    this.on('tileerror', this._onTileTrouble)
     return new StoreLink(db, this.options, {
       fire: (type, about) => this.fire(type, about),
       setLayer: (doc, before, grid) => this._setLayer(doc, before, grid),
@@ -118,6 +120,20 @@ export class CouchLayer extends Base {
     return tileId(this.options.layer, this._getZoomForUrl(), x, y)
   }
 
+  // a tile failed, and perhaps no other request would notice that the store is back: ask until it answers
+  async _onTileTrouble () {
+    if (this._isProbing || !this._map) return
+    this._isProbing = true
+    await this._link.ask('tiles', async signal => {
+      try {
+        await this._link.source.layer(this.options.layer, signal)
+      } catch (error) {
+        if (isPassing(error)) throw error // a refusal is an answer, too
+      }
+    })
+    this._isProbing = false
+  }
+
   _onTilesChanged (tiles) {
     const changed = new Set()
     for (const { z, x, y, rev, deleted } of tiles) {
@@ -146,7 +162,10 @@ export class CouchLayer extends Base {
     const isDecoded = await image.decode().then(() => true, () => false)
     if (!el.isConnected || this._turns.get(el) !== turn) return
     this._renewed.add(el)
-    if (!isDecoded) el.classList.remove('leaflet-tile-loaded')
+    if (!isDecoded) {
+      el.classList.remove('leaflet-tile-loaded')
+      this._onTileTrouble()
+    }
     el.src = isDecoded ? url : L.Util.emptyImageUrl
   }
 
