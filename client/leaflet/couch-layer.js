@@ -3,6 +3,7 @@
 import L from './version.js'
 import { tileId } from '../../core/index.js'
 import { engineTiles, startEngine } from './engine-tiles.js'
+import { forward } from '../engine/layer-methods.js'
 import { StoreLink } from '../engine/store-link.js'
 import { isPassing } from '../source/failure.js'
 import { gridMixin } from './grid-mixin.js'
@@ -61,6 +62,7 @@ export class CouchLayer extends Base {
 
   _startEngine (db) {
     Object.assign(this, engineTiles)
+    forward(this, '_engine', ['retry', 'refresh'])
     return startEngine(this, db, { ...this.options, newestOnly: true })
   }
 

@@ -68,7 +68,7 @@ onStage('a couch layer', { layers: ['steps', 'large', 'bounded', 'pacific'], wri
     assert.deepEqual(types, ['storeerror', 'storeback'])
   })
 
-  it('draws the tiles that failed while the store was down when it is back, also if it does not follow it', async () => {
+  it('draws the tiles that failed while the store was down when it is back, also without live', async () => {
     stage.allow(...PROVOKED)
     const page = await show('steps')
     await waitForTiles(page)

@@ -259,7 +259,7 @@ describe('a time engine', () => {
       const requests = []
       const source = {
         extent: async () => null,
-        versions: (layer, columns) => new Promise((resolve, reject) => requests.push({ columns, reject }))
+        versions: (layer, columns) => new Promise((_, reject) => { requests.push({ columns, reject }) })
       }
       const offline = Object.assign(new Emitter(), { source: () => source })
       const options = { layer: 'a', tilejson: false, offline, read }
@@ -267,7 +267,7 @@ describe('a time engine', () => {
       engine.start()
       engine.setView([column])
       requests[0].reject(unreachable())
-      await new Promise(resolve => { engine.once('storeerror', resolve) })
+      await new Promise(done => { engine.once('storeerror', done) })
       offline.fire('online', { online: true })
       assert.deepEqual(requests.map(({ columns }) => columns), [[column], [column]])
       engine.stop()
@@ -279,7 +279,7 @@ describe('a time engine', () => {
     let beginFeed
     const source = {
       extent: async () => null,
-      changes: (layer, since) => new Promise(resolve => { if (since === 'now') beginFeed = resolve }),
+      changes: (layer, since) => new Promise(answer => { if (since === 'now') beginFeed = answer }),
       async versions (layer, columns) {
         requests.push(columns)
         return columns.map(() => [])
@@ -288,7 +288,7 @@ describe('a time engine', () => {
     const offline = Object.assign(new Emitter(), { source: () => source })
     const options = { layer: 'a', tilejson: false, live: true, offline }
     const engine = new HistoryEngine(null, /** @type {any} */ (options), surface)
-    const nextAnswer = () => new Promise(resolve => { engine.once('changes', resolve) })
+    const nextAnswer = () => new Promise(done => { engine.once('changes', done) })
     engine.start()
     engine.setView([column])
     await nextAnswer()

@@ -231,7 +231,7 @@ describe('a CouchDB over fetch', () => {
       answers = [[200, '{}']]
       requests = []
       await new HttpCouch(`http://me:pass@127.0.0.1:${server.port}/tiles`, { fetchOptions: { headers } }).request({})
-      assert.deepEqual(requests.map(request => request.headers.authorization), ['Bearer 7'])
+      assert.deepEqual(requests.map(sent => sent.headers.authorization), ['Bearer 7'])
     }
   })
 

@@ -181,7 +181,7 @@ describe('the registry of areas', function () {
       ])
       await edits.close()
     })
-    assert.deepEqual([await offline.device.layers(), await offline.device.has('osm', 6, 1, 1)], [[], false])
+    assert.deepEqual([await offline.device.layers(), await offline.device.head('osm', 6, 1, 1)], [[], undefined])
     const area = await offline.areas.add(spec)
     await area.download()
     assert.equal((await offline.device.head('osm', 6, 1, 1)).version.time, yearStart(2024))
