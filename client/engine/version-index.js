@@ -226,6 +226,10 @@ export class VersionIndex {
     }
   }
 
+  get size () {
+    return this.#versions
+  }
+
   #count (entry, more) {
     entry.versions += more
     this.#versions += more

@@ -185,10 +185,6 @@ export class OfflineSource {
     ).catch(error => { if (isPassing(error)) throw error })
   }
 
-  tileUrl (version) {
-    return this.#couch?.tileUrl(version)
-  }
-
   template (layer) {
     return this.#couch?.template(layer) ?? ''
   }

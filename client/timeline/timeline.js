@@ -4,7 +4,7 @@
 //   timeline.player.play()
 import { fromSeconds } from '../../core/times.js'
 import { Emitter } from '../engine/emitter.js'
-import { enginesOf, onMap, player } from './player.js'
+import { enginesOf, onMap, player, playerDefaults } from './player.js'
 import { makeAxis } from './axis.js'
 import { dock, element, keepFromMap, write } from './dom.js'
 import { listenToKeys, listenToPointers } from './axis-input.js'
@@ -31,14 +31,7 @@ function meantTime ({ end, dragging, meant }, { range, time }) {
 const inSeconds = ms => ms === null ? null : fromSeconds(Math.round(ms / 1000))
 
 export const timelineDefaults = {
-  /** steps per second, if tiles arrive in time */
-  speed: 2,
-  /** @type {number | null} seconds of map time per second, instead of `speed`: 86400 is one day per second */
-  pace: null,
-  /** start again at the end */
-  loop: false,
-  /** @type {TimeRange | null} {from, to}: play only the changes of this period */
-  range: null,
+  ...playerDefaults,
   /** @type {TimeZone} 'utc', 'local', or a name such as 'Europe/Berlin' */
   timeZone: 'utc',
   /** false: no play button, speed and loop */

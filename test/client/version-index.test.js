@@ -60,10 +60,10 @@ describe('the version index', () => {
     index.add(column(3, 8, 11), [version(3, 8, 1)])
     const { generation } = index
     index.add(column(3, 4, 7), [version(3, 5, 1), version(3, 7, 4)])
+    assert.equal(index.size, 3)
     assert.ok(index.generation > generation)
     assert.deepEqual([index.versions(5, 3, 5).length, index.versions(5, 3, 6).length,
       index.at(5, 3, 7, null)?.time, index.at(5, 3, 8, null)?.time], [1, 0, T(4), T(1)])
-    assert.deepEqual([index.versions(5, 3, 7).length, index.versions(5, 3, 8).length], [1, 1])
   })
 
   it('lists a head that is also a past version once, as the head', () => {
@@ -129,7 +129,7 @@ describe('the version index', () => {
     fill(index, [column(3, 0, 3)], allVersions)
     index.trim([column(3, 0, 3)])
     assert.deepEqual([1, 2, 3].map(x => index.isKnown(5, x, 0)), [true, false, true])
-    assert.deepEqual([0, 1, 2, 3].map(x => index.versions(5, x, 0).length), [0, 4, 0, 4])
+    assert.equal(index.size, 8)
     const view = [0, 1, 2, 3].map(x => column(x, 0, 3))
     fill(index, view, allVersions)
     index.trim(view)
