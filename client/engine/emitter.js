@@ -42,11 +42,6 @@ export class Emitter {
     return this
   }
 
-  /** Whether there are listeners. @param {string} type */
-  listens (type) {
-    return Boolean(this._listeners.get(type)?.size)
-  }
-
   /** @param {string} type @param {Record<string, any>} [fields] of the event */
   fire (type, fields) {
     for (const entry of [...this._listeners.get(type) ?? []]) {

@@ -65,7 +65,6 @@ export const engineDefaults = {
  * @typedef {import('./version-index.js').Change} Change
  * @typedef {import('./store-link.js').LayerDocument} LayerDocument
  * @typedef {import('../offline/offline-store.js').OfflineStore} OfflineStore
- * @typedef {import('../source/couch-source.js').Version} Version
  * @typedef {import('../source/couch-source.js').Column} Column
  * @typedef {Omit<Partial<typeof engineDefaults>, 'layer'> & {layer: string}} EngineOptions
  *
@@ -75,7 +74,8 @@ export const engineDefaults = {
  * @property {(doc: LayerDocument | null, before: LayerDocument | null, grid?: import('./store-link.js').Grid) => void}
  *   setLayer called when the layer's document was read or has changed: zooms, bounds, tile size, attribution; null:
  *   `tilejson` is false; grid: undefined for Web Mercator. It throws if its map cannot show the layer
- * @property {() => void} [onReady] called after `setLayer` and the event: tiles can be requested
+ * @property {() => void} [onReady] called after `setLayer` and the event, and at every later start: tiles can be
+ *   requested
  * @property {() => void} [onTime] called before tiles change: it must drop tiles out of view that are of another time
  * @property {() => void} [paint] called when some tiles have got another image, or none: repaints them in one frame
  * @property {boolean} [drawsVectors] false: vector tiles are indexed, and not drawn
@@ -213,6 +213,7 @@ export class HistoryEngine extends Emitter {
     this.#endFeedWait = void this.#endFeedWait?.()
     this.#link.end()
     this.#loader.stop()
+    if (this.options.live) this.index.expireAll() // later changes are missed
     this.#preloader.drop()
     this.#scene.close()
     this.#columns = []
@@ -302,16 +303,6 @@ export class HistoryEngine extends Emitter {
     return this.changes() && this.index.changesByTile(this.#columns)
   }
 
-  /** @returns {Version[]} the known versions of one tile, oldest first */
-  versionsAt (z, x, y) {
-    return this.index.versions(z, x, y)
-  }
-
-  /** @returns {Version | null} the version of one tile as of the clock's time */
-  shownAt (z, x, y) {
-    return this.index.at(z, x, y, this.getTime()) ?? null
-  }
-
   /**
    * @param {{z: number, x: number, y: number}} tile @param {ExactTime | null} time
    * @returns {Picture | null | undefined} the picture that it shows then; null: none; undefined: it is not known
@@ -358,7 +349,7 @@ export class HistoryEngine extends Emitter {
   }
 
   #requestIndex () {
-    if (this.#endFeedWait !== undefined) return
+    if (!this.isOnMap || this.#endFeedWait !== undefined) return
     const parents = this.#lacksTiles ? ancestors(this.#columns, this.ancestry()) : []
     this.#loader.want([...this.#columns, ...parents])
   }
@@ -425,7 +416,8 @@ export class HistoryEngine extends Emitter {
 
   #onFollowing () {
     if (this.#endFeedWait !== undefined) return this.#stopFeedWait()
-    if (this.index.size || this.#loader.isBusy) this.refresh() // versions may have changed since the first read
+    // versions may have changed since the first read
+    if (this.index.generation || this.#loader.isBusy) this.refresh()
   }
 
   #onTilesChanged (tiles) {

@@ -3,12 +3,6 @@
 import { isPassing } from '../source/failure.js'
 import { backoff, wait } from '../source/wait.js'
 
-export const imageCacheDefaults = {
-  cacheSize: 64 * 1024 * 1024, // bytes of images kept
-  requests: 6, // images at the same time: the limit of browsers for one server over HTTP/1.1
-  attempts: 3 // for one image, before it counts as failed
-}
-
 /**
  * @typedef {import('../source/couch-source.js').Version} Version
  * @typedef {object} Job
@@ -44,11 +38,11 @@ export class ImageCache {
   /**
    * @param {{tile: (version: Version, signal: AbortSignal, options: {fresh: boolean}) => Promise<Blob>} &
    *   Partial<import('../offline/offline-source.js').OfflineSource>} source
-   * @param {Partial<typeof imageCacheDefaults>} [options]
+   * @param {{cacheSize: number, requests: number, attempts: number}} options as in `engineDefaults`
    */
-  constructor (source, options = {}) {
+  constructor (source, options) {
     this.#source = source
-    this.#options = { ...imageCacheDefaults, ...options }
+    this.#options = options
   }
 
   has (version) {
@@ -106,13 +100,6 @@ export class ImageCache {
     this.#blobs.delete(key)
     this.#bytes -= blob.size
     this.#damaged.add(key)
-  }
-
-  /** Ends all requests and forgets all images. */
-  close () {
-    for (const job of [...this.#jobs.values()]) this.#drop(job)
-    this.#blobs.clear()
-    this.#bytes = 0
   }
 
   #begin (key, version) {
@@ -200,8 +187,9 @@ export class ImageCache {
   }
 
   #keep (key, blob) {
+    // two requests may bring the same image: one that nobody waits for any more cannot be aborted at its end
+    this.#bytes += blob.size - (this.#blobs.get(key)?.size ?? 0)
     this.#blobs.set(key, blob)
-    this.#bytes += blob.size
     for (const [oldest, { size }] of this.#blobs) {
       if (this.#bytes <= this.#options.cacheSize) break
       this.#blobs.delete(oldest)

@@ -32,8 +32,11 @@ export function withHistoryMethods (Layer, methods = METHODS) {
 }
 
 /** A tile with its versions, and the one that it shows. @param {any} history @param {any} tile {z, x, y} */
-export const tileWithVersions = (history, { z, x, y }) =>
-  ({ z, x, y, versions: history.versionsAt(z, x, y), shown: history.shownAt(z, x, y) })
+export const tileWithVersions = (history, { z, x, y }) => ({
+  z, x, y,
+  versions: history.index.versions(z, x, y),
+  shown: history.index.at(z, x, y, history.getTime()) ?? null
+})
 
 /**
  * Decodes the image of a tile. Of an enlarged ancestor, it keeps only the part that is shown.

@@ -39,8 +39,10 @@ const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, w
  * @property {(doc: LayerDocument | null, before: LayerDocument | null, grid?: Grid) => void} setLayer called when its
  *   document was read or has changed; null: it is not read. grid: undefined for Web Mercator. Its errors are reported,
  *   and no tiles are requested then
- * @property {() => void} [onReady] called after `setLayer` and the event: tiles can be requested
- * @property {() => void} [onFollowing] called when the change feed has begun: later changes are not missed
+ * @property {() => void} [onReady] called after `setLayer` and the event, and at every later start: tiles can be
+ *   requested
+ * @property {(isLate: boolean) => void} [onFollowing] called when the change feed has begun: later changes are not
+ *   missed. isLate: earlier ones may be, because the layer was on a map before, or the feed failed at first
  * @property {(tiles: {z: number, x: number, y: number, rev: string, deleted: boolean}[]) => void} onTilesChanged
  * @property {() => void} [onDeviceChanged] with `offline`: tiles came to the device, changed there, or left it
  * @property {() => void} retry
@@ -99,19 +101,26 @@ export class StoreLink {
     this.stop = new AbortController()
     const { signal } = this.stop
     const { tilejson, live, layer, offline } = this.#options
+    let isLate = this.isReady
     if (this.isReady) this.#setLayer(this.doc) // it may be another map
+    if (this.isReady) this.#owner.onReady?.() // it is drawn from memory: the store may be away
     if (tilejson) this.readLayer()
     else this.#setDocument(null)
     if (live) {
+      const { onError, onBack } = this.reports('changes')
       followLayer(this.source, layer, {
         signal,
         past: this.#owner.followsPast,
-        onStart: () => this.#owner.onFollowing?.(),
+        onStart: () => this.#owner.onFollowing?.(isLate),
         onChanges: changes => {
           if (changes.layer && tilejson) this.readLayer()
           if (changes.tiles.length) this.#owner.onTilesChanged(changes.tiles)
         },
-        ...this.reports('changes')
+        onError: error => {
+          isLate = true
+          onError(error)
+        },
+        onBack
       })
     }
     globalThis.addEventListener('online', () => this.#owner.retry(), { signal })
@@ -222,7 +231,7 @@ export class StoreLink {
   #onBack () {
     const { offline, read } = this.#options
     if (offline && read === 'network') this.#owner.refresh() // tiles of the device were shown
-    else this.#owner.retry()
+    this.#owner.retry()
   }
 
   /** Reads the device again when its tiles change, and asks the store when it is known to answer. */

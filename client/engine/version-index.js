@@ -194,8 +194,9 @@ export class VersionIndex {
    * @returns {{z: number, x: number, y: number, changes: number}[]} without tiles that never existed
    */
   changesByTile (columns) {
-    return [...this.#tilesIn(columns)].filter(versions => versions.length)
-      .map(versions => ({ z: versions[0].z, x: versions[0].x, y: versions[0].y, changes: versions.length - 1 }))
+    return [...this.#tilesIn(columns)].map(([{ z, x, y }, ...laterVersions]) => ({
+      z, x, y, changes: laterVersions.length
+    }))
   }
 
   /** Marks a tile as outdated: it is requested again when it is next in view. Its known versions stay until then. */

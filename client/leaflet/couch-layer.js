@@ -3,7 +3,9 @@
 import L from './version.js'
 import { tileId } from '../../core/index.js'
 import { engineTiles, startEngine } from './engine-tiles.js'
+import { forward } from '../engine/layer-methods.js'
 import { StoreLink } from '../engine/store-link.js'
+import { isPassing } from '../source/failure.js'
 import { gridMixin } from './grid-mixin.js'
 
 export const couchDefaults = {
@@ -60,14 +62,17 @@ export class CouchLayer extends Base {
 
   _startEngine (db) {
     Object.assign(this, engineTiles)
+    forward(this, '_engine', ['retry', 'refresh'])
     return startEngine(this, db, { ...this.options, newestOnly: true })
   }
 
   _startLink (db) {
+    this.on('tileerror', this._onTileTrouble)
     return new StoreLink(db, this.options, {
       fire: (type, about) => this.fire(type, about),
       setLayer: (doc, before, grid) => this._setLayer(doc, before, grid),
       onReady: () => { if (this._map) this._resetView() },
+      onFollowing: isLate => { if (isLate) this.refresh() },
       onTilesChanged: tiles => this._onTilesChanged(tiles),
       retry: () => this.retry(),
       refresh: () => this.refresh()
@@ -82,6 +87,7 @@ export class CouchLayer extends Base {
 
   onRemove (map) {
     this._link.end()
+    this._revs.clear() // later changes are missed
     super.onRemove(map)
     return this
   }
@@ -116,6 +122,20 @@ export class CouchLayer extends Base {
     return tileId(this.options.layer, this._getZoomForUrl(), x, y)
   }
 
+  // a tile failed, and perhaps no other request would notice that the store is back: ask until it answers
+  async _onTileTrouble () {
+    if (this._isProbing || !this._map) return
+    this._isProbing = true
+    await this._link.ask('tiles', async signal => {
+      try {
+        await this._link.source.layer(this.options.layer, signal)
+      } catch (error) {
+        if (isPassing(error)) throw error // a refusal is an answer, too
+      }
+    })
+    this._isProbing = false
+  }
+
   _onTilesChanged (tiles) {
     const changed = new Set()
     for (const { z, x, y, rev, deleted } of tiles) {
@@ -144,7 +164,10 @@ export class CouchLayer extends Base {
     const isDecoded = await image.decode().then(() => true, () => false)
     if (!el.isConnected || this._turns.get(el) !== turn) return
     this._renewed.add(el)
-    if (!isDecoded) el.classList.remove('leaflet-tile-loaded')
+    if (!isDecoded) {
+      el.classList.remove('leaflet-tile-loaded')
+      this._onTileTrouble()
+    }
     el.src = isDecoded ? url : L.Util.emptyImageUrl
   }
 

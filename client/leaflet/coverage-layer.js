@@ -146,7 +146,8 @@ export class CoverageLayer extends Base {
     this._grid = grid.isWebMercator ? undefined : grid
     this._isElsewhere = false
     try {
-      return leafletOptions(doc, 0, this._grid && { grid, shift: zoomShift(this._map, doc, this._grid) })
+      const shift = zoomShift(this._map, doc, this._grid) // throws where the tiles do not fit the map
+      return leafletOptions(doc, 0, this._grid && { grid, shift })
     } catch {
       this._isElsewhere = true
       return {}

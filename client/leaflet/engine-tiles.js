@@ -45,16 +45,6 @@ export const engineTiles = /** @type {ThisType<any>} */ ({
     return this
   },
 
-  retry () {
-    this._engine.retry()
-    return this
-  },
-
-  refresh () {
-    this._engine.refresh()
-    return this
-  },
-
   createTile (coords, done) {
     const view = new TileView()
     const item = { view, coords, z: this._zoom(), x: coords.x, y: coords.y, ready: error => done(error, view.el) }

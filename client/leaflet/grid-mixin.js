@@ -8,11 +8,8 @@ import { leafletOptions } from './layer-options.js'
 /**
  * @typedef {import('../engine/store-link.js').LayerDocument} LayerDocument
  *
- * @typedef {object} StoreEvents
- * @property {{layer: LayerDocument}} layerload the layer's document was read
- * @property {{error: TilecouchError}} storeerror the store does not answer, or not as it should; it is asked until it
- *   does
- * @property {{}} storeback the store answers again
+ * @typedef {Pick<import('../engine/history-engine.js').EngineEvents, 'layerload' | 'storeerror' | 'storeback'>}
+ *   StoreEvents
  *
  * @typedef {object} TileEvents
  * @property {{}} loading

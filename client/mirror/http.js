@@ -35,9 +35,12 @@ export class HttpCouch extends CouchClient {
     this.fetchOptions = options.fetchOptions ?? {}
   }
 
-  /** Headers of every request, with the name and password if there is one. @returns {Record<string, string>} */
+  /**
+   * Headers of every request, with the name and password if there is one. Their names are in lower case.
+   * @returns {Record<string, string>}
+   */
   get headers () {
-    return { ...this.#authorization, .../** @type {Record<string, string>} */ (this.fetchOptions.headers) }
+    return { ...this.#authorization, ...Object.fromEntries(new Headers(this.fetchOptions.headers)) }
   }
 
   /** @type {import('../../core/couch/client.js').Exchange} */
@@ -71,7 +74,7 @@ function parseUrl (url) {
     const text = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
     const authorization = /** @type {Record<string, string>} */ ({})
     // fetch takes no address with a password in it
-    if (username) authorization.Authorization = `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(text)))}`
+    if (username) authorization.authorization = `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(text)))}`
     return { href: `${origin}${pathname.replace(/\/+$/, '')}`, authorization }
   } catch {
     throw new TilecouchError('BAD_DATABASE', { value: typeof url === 'string' ? url.replace(/\/\/[^/]*@/, '//') : url })

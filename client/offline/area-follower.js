@@ -6,12 +6,10 @@ import { isPassing } from '../source/failure.js'
 import { pollChanges } from '../source/follow.js'
 import { backoff, wait } from '../source/wait.js'
 
-export const followDefaults = {
-  poll: 20000, // milliseconds the store may wait for a change
-  silence: 10000, // further milliseconds after which the connection counts as dead
-  gather: 1000, // milliseconds to wait for further changes: a load changes thousands of tiles
-  page: 5000 // changes per request
-}
+const POLL_TIME = 20000 // milliseconds the store may wait for a change
+const SILENCE = 10000 // further milliseconds after which the connection counts as dead
+const GATHER_TIME = 1000 // milliseconds to wait for further changes: a load changes thousands of tiles
+const PAGE = 5000 // changes per request
 
 export class AreaFollower {
   #store
@@ -23,10 +21,9 @@ export class AreaFollower {
   #isRefreshing = false
   #reportedCode = /** @type {string | undefined} */ (undefined)
 
-  /** @param {any} store the OfflineStore @param {Partial<typeof followDefaults>} [limits] */
-  constructor (store, limits = {}) {
+  /** @param {any} store the OfflineStore */
+  constructor (store) {
     this.#store = store
-    this.limits = { ...followDefaults, ...limits }
   }
 
   /** Starts, continues or stops the poll, depending on which areas are live. */
@@ -69,19 +66,18 @@ export class AreaFollower {
     for await (const { isFirst, results } of answers) {
       // the first answer does not list earlier changes: refresh every area
       const areas = this.#areas().filter(area => isFirst || results.some(({ id }) => mayHold(area, id)))
-      if (areas.length && !isFirst) await wait(this.limits.gather, signal)
+      if (areas.length && !isFirst) await wait(GATHER_TIME, signal)
       this.#markOutdated(areas)
     }
   }
 
   async #changes (layers, since, { signal, waits }) {
-    const { poll, silence, page } = this.limits
-    const query = { since, limit: page, seq_interval: page, ...(waits && { feed: 'longpoll', timeout: poll }) }
+    const query = { since, limit: PAGE, seq_interval: PAGE, ...(waits && { feed: 'longpoll', timeout: POLL_TIME }) }
     const ask = () => this.#store.couch.changes(query, {
       // By id: a deleted document has no fields. Some ids of other layers match too; mayHold() leaves them out.
       selector: { _id: { $regex: `^((${LAYER_KINDS.join('|')}):)?(${layers.join('|')})([:@]|$)` } },
       retries: 0,
-      timeout: poll + silence,
+      timeout: POLL_TIME + SILENCE,
       signal
     })
     const answer = await this.#store.watch(ask, signal, isPassing)

@@ -119,9 +119,8 @@ export class AreaTransfer {
     const { store, area, run } = this
     let { total } = area.document
     if (!total?.transfer || run.force) { // otherwise an earlier transfer estimated it
-      const { requests, ...totals } = await store.estimate(area.selection, { signal })
-      total = totals
-      await area.update(doc => ({ ...doc, total: totals }))
+      total = await store.estimate(area.selection, { signal })
+      await area.update(doc => ({ ...doc, total }))
     }
     if (!run.force) checkFits(area.name, total, area.document, await store.storage())
   }

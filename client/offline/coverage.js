@@ -42,9 +42,10 @@ const isNear = ({ selection: { zooms, area } }, z, x, y) => z <= zooms.max && (!
 
 // tiles beneath are checked down to the deepest zoom of the areas that touch the tile
 function isWholeIn (areas, tile, doc) {
-  const depth = Math.max(...areas.map(({ selection }) => selection.zooms.max))
+  const deepest = zooms => Math.min(zooms.max, gridOf(doc).lastZoom) // an area may name zooms beyond those of the grid
+  const depth = Math.max(...areas.map(({ selection }) => deepest(selection.zooms)))
   return areas.some(({ isComplete, selection: { zooms, area } }) => (
-    isComplete && zooms.max === depth && zooms.min <= tile.z && (!area || contains(area, tile, depth, doc))
+    isComplete && deepest(zooms) === depth && zooms.min <= tile.z && (!area || contains(area, tile, depth, doc))
   ))
 }
 

@@ -6,14 +6,13 @@ import { cached } from '../../core/cache.js'
 import { generation } from '../../core/mirror/index.js'
 import { Semaphore } from '../../core/promises.js'
 import { styleFileOn, styleOn } from './area-styles.js'
-import { DatabaseReader, versionOf } from './database-reader.js'
+import { DatabaseReader } from './database-reader.js'
 
 const HEAD_ATTEMPTS = 3 // reads of a head, which a refresh may replace between two reads
 
 /**
  * @typedef {import('../source/couch-source.js').Column} Column
  * @typedef {import('./database-reader.js').HeldVersion} HeldVersion
- * @typedef {{z: number, x: number, y: number}} Tile
  * @typedef {{blob: Blob, version: HeldVersion}} Image
  * @typedef {object} Database
  * @property {any} db a PouchDB
@@ -134,30 +133,12 @@ export class Device {
     const id = tileId(layer, z, x, y)
     if (databases.length === 1) return DatabaseReader.of(databases[0].db).image(id).catch(() => undefined)
     for (let attempt = 0; attempt < HEAD_ATTEMPTS; attempt++) {
-      const [version] = await this.heads(layer, [{ z, x, y }])
+      const [versions] = await this.versions(layer, [{ z, x, y0: y, y1: y }])
+      const version = versions.findLast(({ current }) => current)
       if (!version || version.gone) return undefined
       const blob = await this.tile(version)
       if (blob) return { blob, version }
     }
-  }
-
-  /**
-   * The heads of tiles, without their images.
-   * @param {string} layer @param {Tile[]} tiles
-   * @returns {Promise<(HeldVersion | undefined)[]>}
-   */
-  async heads (layer, tiles) {
-    const ids = tiles.map(({ z, x, y }) => tileId(layer, z, x, y))
-    const answers = await this.#askEach(layer, (reader, { holds }) => reader.docs(
-      ids.filter((id, index) => holds(tiles[index].z, tiles[index].x, tiles[index].y))
-    ))
-    return ids.map(id => latestOf(answers.map(docs => versionOf(docs.get(id)))))
-  }
-
-  /** Whether the device has a head with an image at a place. */
-  async has (layer, z, x, y) {
-    const [version] = await this.heads(layer, [{ z, x, y }])
-    return Boolean(version && !version.gone)
   }
 
   /**

@@ -10,8 +10,7 @@ const REST_BY_AREA = '_design/versions/_view/rest_by_area'
 const DOCUMENT_BYTES = 1000 // bytes of a listing row and of a document without its image
 
 /**
- * @typedef {{tiles: number, versions: number, bytes: number, styles: number, transfer: number, requests: number}}
- *   Estimate
+ * @typedef {{tiles: number, versions: number, bytes: number, styles: number, transfer: number}} Estimate
  * @typedef {{count: number, bytes: number}} Sum
  */
 
@@ -32,7 +31,7 @@ export async function estimate (couch, selection, { signal, limits } = {}) {
   const { documents, styles: rows } = await listing.layerDocuments()
   const styles = bytesOfStyles((await fetchStyles(couch, rows, signal)).styles)
   const transfer = counts.bytes + (counts.versions + documents.length) * DOCUMENT_BYTES + styles
-  return { ...counts, styles, transfer, requests: listing.requests + (rows.length ? 1 : 0) }
+  return { ...counts, styles, transfer }
 }
 
 /** @param {StoreListing} listing */

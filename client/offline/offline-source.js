@@ -66,37 +66,24 @@ export class OfflineSource {
   /**
    * @param {string} layer @param {Column[]} columns @param {AbortSignal} [signal]
    * @param {{onEarly?: (columns: LocalColumn[]) => void}} [options] onEarly: called with the versions on the device
-   *   before the network answers, or when it is slow; then a network failure rejects. Without it, a network failure
-   *   returns the versions on the device, in lists marked `isPartial`.
-   * @returns {Promise<Version[][]>}
+   *   before the network answers. With `read: 'network'`, it is only called when the network is slow or fails
+   * @returns {Promise<Version[][]>} rejects if the network had to be asked and failed
    */
   async versions (layer, columns, signal, { onEarly } = {}) {
     if (this.read === 'network') return this.#versionsOfNetwork(layer, columns, signal, onEarly)
     const localColumns = await this.local(layer, columns)
+    onEarly?.(localColumns) // also if all are whole: then the caller knows that the network was not asked
     const partialColumns = columns.filter((column, index) => !localColumns[index].isWhole)
-    if (!partialColumns.length) return localColumns.map(({ versions }) => versions)
-    onEarly?.(localColumns)
-    try {
-      const answers = await this.#askVersions(layer, partialColumns, signal)
-      return localColumns.map(({ versions, isWhole }) => isWhole ? versions : answers.shift() ?? [])
-    } catch (error) {
-      if (onEarly || signal?.aborted || !localColumns.some(({ versions }) => versions.length)) throw error
-      return localColumns.map(partial)
-    }
+    const answers = partialColumns.length ? await this.#askVersions(layer, partialColumns, signal) : []
+    return localColumns.map(({ versions, isWhole }) => isWhole ? versions : answers.shift() ?? [])
   }
 
   async #versionsOfNetwork (layer, columns, signal, onEarly) {
     const request = this.#askVersions(layer, columns, signal)
-    request.catch(() => {}) // handled below
-    try {
-      const result = await this.#resultInTime(request)
-      if (result) return result.answer
-    } catch (error) {
-      if (signal?.aborted) throw error
-    }
-    const localColumns = await this.local(layer, columns)
-    onEarly?.(localColumns)
-    return onEarly || !localColumns.some(({ versions }) => versions.length) ? request : localColumns.map(partial)
+    request.catch(() => {}) // handled by the caller
+    const result = await this.#resultInTime(request).catch(() => undefined)
+    if (!result) onEarly?.(await this.local(layer, columns))
+    return request
   }
 
   /**
@@ -198,10 +185,6 @@ export class OfflineSource {
     ).catch(error => { if (isPassing(error)) throw error })
   }
 
-  tileUrl (version) {
-    return this.#couch?.tileUrl(version)
-  }
-
   template (layer) {
     return this.#couch?.template(layer) ?? ''
   }
@@ -238,9 +221,6 @@ export class OfflineSource {
     return withinTime(this.limits.networkTimeout, () => request.then(answer => ({ answer })))
   }
 }
-
-/** Marks a list that may lack versions of the store. @param {LocalColumn} column */
-const partial = ({ versions, isWhole }) => isWhole ? versions : Object.assign([...versions], { isPartial: true })
 
 /** Whether a layer may have a tile there. @param {any} doc its document */
 function isInBounds (doc, z, x, y) {

@@ -193,14 +193,11 @@ export class OfflineStore extends Emitter {
 
   // --- for its parts
 
-  /**
-   * A PouchDB of this store, which closes and destroys it.
-   * @param {string} suffix @param {{revsLimit?: number}} [options]
-   */
-  open (suffix, options) {
+  /** A PouchDB of this store, which closes and destroys it. @param {string} suffix */
+  open (suffix) {
     this.check()
     const { name, PouchDB = /** @type {any} */ (globalThis).PouchDB, adapter } = this.#options
-    const db = openPouch(PouchDB, suffix ? `${name}-${suffix}` : name, { adapter, ...options })
+    const db = openPouch(PouchDB, suffix ? `${name}-${suffix}` : name, adapter)
     this.#databases.set(db, suffix)
     return db
   }

@@ -48,16 +48,15 @@ const STORE = 'spare-room'
 export class StorageReserve {
   #name
 
-  /** @param {string} name of its database @param {IDBFactory | undefined} [databases] none in Node */
-  constructor (name, databases = globalThis.indexedDB) {
+  /** @param {string} name of its database */
+  constructor (name) {
     this.#name = name
-    this.databases = databases
   }
 
   /** Creates the reserve if it does not exist. Rejects with QuotaExceededError. */
   async allocate () {
-    if (!this.databases) return
-    const request = this.databases.open(this.#name, 1)
+    if (!globalThis.indexedDB) return // in Node
+    const request = indexedDB.open(this.#name, 1)
     request.onupgradeneeded = () => {
       const store = request.result.createObjectStore(STORE, { autoIncrement: true })
       // zeros would be compressed
@@ -71,19 +70,17 @@ export class StorageReserve {
 
   /** Deletes the reserve, which frees its space. */
   async release () {
-    if (this.databases) await resultOf(this.databases.deleteDatabase(this.#name))
+    if (globalThis.indexedDB) await resultOf(indexedDB.deleteDatabase(this.#name))
   }
 }
 
-export const pouchDefaults = {
-  revsLimit: 10 // revisions to keep per document: documents from the store come with their own
-}
+const REVISIONS = 10 // that a database keeps of a document: documents from the store come with their own
 
-/** @param {any} PouchDB @param {string} name @param {{adapter?: string, revsLimit?: number}} [options] */
-export function openPouch (PouchDB, name, { adapter, revsLimit = pouchDefaults.revsLimit } = {}) {
+/** @param {any} PouchDB @param {string} name @param {string} [adapter] */
+export function openPouch (PouchDB, name, adapter) {
   if (typeof PouchDB !== 'function') throw new TilecouchError('NO_POUCHDB')
   try {
-    return asText(new PouchDB(name, { ...(adapter && { adapter }), auto_compaction: true, revs_limit: revsLimit }))
+    return asText(new PouchDB(name, { ...(adapter && { adapter }), auto_compaction: true, revs_limit: REVISIONS }))
   } catch (error) {
     throw new TilecouchError('NO_POUCHDB', { why: error.message }) // this PouchDB lacks the adapter
   }

@@ -36,13 +36,11 @@ export class StoreListing {
     this.limits = { ...listingDefaults, ...limits }
     /** @type {string} */
     this.layer = [.../** @type {Set<string>} */ (selection.layers)][0]
-    this.requests = 0
     this.bytes = 0 // of answers
   }
 
   /** Sends queries to a view and returns the rows of each. */
   ask (view, queries, perRequest = this.limits.spans) {
-    this.requests += Math.ceil(queries.length / perRequest)
     const onBytes = bytes => { this.bytes += bytes }
     return this.couch.queries(view, queries, this.signal, { most: perRequest, onBytes })
   }

@@ -7,12 +7,11 @@ import { raceAbort } from '../../core/promises.js'
 export const STOP_TIMEOUT = 10000
 
 export class Locks {
-  #locks
+  #locks = globalThis.navigator?.locks ?? processLocks
 
-  /** @param {string} prefix of all names @param {LockManager} [locks] */
-  constructor (prefix, locks = globalThis.navigator?.locks) {
+  /** @param {string} prefix of all names */
+  constructor (prefix) {
     this.prefix = prefix
-    this.#locks = locks ?? processLocks
   }
 
   /**

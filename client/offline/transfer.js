@@ -1,6 +1,6 @@
 // Downloads an area, and later its changes. The first time it lists the area by the store's index. Then it reads the
 // feed of changes, which names documents. Both compare revisions with those on the device and fetch missing documents.
-import { TilecouchError, isTileId, layerId, now, parseTileId } from '../../core/index.js'
+import { TilecouchError, isTileId, layerId, parseTileId } from '../../core/index.js'
 import { chunks } from '../../core/lists.js'
 import { Semaphore } from '../../core/promises.js'
 import {
@@ -153,7 +153,6 @@ export class Transfer {
     const { rows, last } = changes ?? await this.#changes(state.since, Infinity)
     await this.#refresh(rows, retries)
     if (state.styles === undefined) await this.#updateStyles()
-    if (!this.#failed.size) state.updated = now()
     await this.#save({ ...position, since: last, counts: { ...this.#counts } })
   }
 
@@ -402,7 +401,6 @@ const STATE = 'tilecouch-area' // _local/tilecouch-area
  * @property {import('../../core/label-text.js').Letters} [letters] of its vector tiles: they tell which glyphs it
  *   needs. Absent if the tiles came before the first style
  * @property {number} [styles] bytes of styles and their files; absent while any may be missing
- * @property {string} [updated] when the area was last complete
  */
 
 /** @param {any} db a PouchDB @returns {Promise<TransferState>} */

@@ -171,7 +171,8 @@ export class CouchSource {
    */
   async #read (url, { signal, ...init }, kind, missing) {
     const { timeout, fetchOptions } = this.options
-    const headers = { ...(init.body && { 'Content-Type': 'application/json' }), ...fetchOptions.headers }
+    const headers = new Headers(fetchOptions.headers)
+    if (init.body && !headers.has('content-type')) headers.set('content-type', 'application/json')
     const waiting = timeoutSignal(timeout, signal)
     try {
       const response =

@@ -17,7 +17,7 @@ const STEPS = {
 const TRACK = 320 // pixels: length of the handle's track in the mode 'fade'
 const MOST_TRACK = 0.6 // share of the width of the map
 
-const MODES = ['swipe', 'fade', 'side']
+const MODES = /** @type {CompareMode[]} */ (['swipe', 'fade', 'side'])
 
 export const compareDefaults = {
   /**
@@ -52,12 +52,13 @@ export const compareDefaults = {
  * @extends {Emitter<CompareEvents>}
  */
 export class CompareHandle extends Emitter {
-  /** @param {CompareOptions} [options] */
-  constructor (options) {
+  /** @param {CompareOptions} [options] @param {CompareMode[]} [modes] that can be shown */
+  constructor (options, modes = MODES) {
     super()
+    this._modes = modes
     const { mode, split, label, words, leftLabel, rightLabel } = { ...compareDefaults, ...options }
     this.words = /** @type {CompareWords} */ ({ ...compareWords, ...words })
-    this._mode = checkMode(mode)
+    this._mode = this._checkMode(mode)
     this._split = clamp(split)
     this._size = { x: 0, y: 0 }
     this._padding = { left: 0, right: 0, bottom: 0 }
@@ -107,7 +108,7 @@ export class CompareHandle extends Emitter {
   /** Sets how the sides are shown. @param {CompareMode} mode */
   setMode (mode) {
     if (mode === this._mode) return this
-    this._mode = checkMode(mode)
+    this._mode = this._checkMode(mode)
     return this._draw().fire('modechange', { mode })
   }
 
@@ -122,6 +123,12 @@ export class CompareHandle extends Emitter {
     if (next === this._split) return this
     this._split = next
     return this._draw().fire('splitchange', { split: next })
+  }
+
+  /** @param {any} mode @returns {CompareMode} */
+  _checkMode (mode) {
+    if (!this._modes.includes(mode)) throw new TilecouchError('BAD_OPTION', { option: 'mode', value: mode })
+    return mode
   }
 
   _draw () {
@@ -192,9 +199,3 @@ export class CompareHandle extends Emitter {
 }
 
 const clamp = share => Math.min(Math.max(Number(share) || 0, 0), 1)
-
-/** @param {any} mode @returns {CompareMode} */
-function checkMode (mode) {
-  if (!MODES.includes(mode)) throw new TilecouchError('BAD_OPTION', { option: 'mode', value: mode })
-  return mode
-}

@@ -1,6 +1,5 @@
 // The two sides of a comparison: their layers, and the opacity that a layer had before it was faded. The compare
 // control of each map library holds one, and implements the operations on its map.
-import { TilecouchError } from '../../core/errors.js'
 import { CompareHandle } from './compare-handle.js'
 
 /**
@@ -25,11 +24,10 @@ export class Comparison extends CompareHandle {
    * @param {import('./compare-handle.js').CompareOptions | undefined} options @param {ComparedMap} map
    */
   constructor (left, right, options, map) {
-    super(options)
+    super(options, map.modes)
     this.left = listOf(left)
     this.right = listOf(right)
     this.#map = map
-    this.#checkMode(this.getMode())
     this.on('splitchange', () => { if (this.isOnMap) map.update() })
     this.on('modechange', () => this.#renew(() => {}))
   }
@@ -60,12 +58,6 @@ export class Comparison extends CompareHandle {
     })
   }
 
-  /** @param {CompareMode} mode */
-  setMode (mode) {
-    this.#checkMode(mode)
-    return super.setMode(mode)
-  }
-
   /** Sets the opacity of a layer by the place of the handle. @param {any} layer @param {number} opacity of the layer */
   fade (layer, opacity) {
     const fullOpacity = this.#opacities.get(layer) ?? opacity
@@ -84,10 +76,6 @@ export class Comparison extends CompareHandle {
     if (isOnMap) this.end()
     change()
     if (isOnMap) this.begin()
-  }
-
-  #checkMode (mode) {
-    if (!this.#map.modes.includes(mode)) throw new TilecouchError('BAD_OPTION', { option: 'mode', value: mode })
   }
 }
 

@@ -64,15 +64,12 @@ export class Playback {
     else if (this.playing && (this.#waitsFor === 'tiles' || !this.#host.isShown())) this.#wait()
   }
 
-  /** @param {number} interval milliseconds from step to step */
-  setInterval (interval) {
-    this.options.interval = interval
-    if (this.#waitsFor === 'interval') this.#wait()
-  }
-
-  /** @param {number | null} pace seconds of map time per second; null: steps at the interval */
-  setPace (pace) {
-    this.options.pace = pace
+  /**
+   * @param {{interval?: number, pace?: number | null}} options interval: milliseconds from step to step; pace: seconds
+   *   of map time per second; null: steps at the interval
+   */
+  set (options) {
+    Object.assign(this.options, options)
     if (this.#waitsFor === 'interval') this.#wait()
   }
 

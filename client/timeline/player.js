@@ -103,7 +103,7 @@ export class Player extends Emitter {
 
   /** Sets the steps per second; throws BAD_OPTION unless above 0. @param {number} speed */
   setSpeed (speed) {
-    this._playback.setInterval(interval(speed))
+    this._playback.set({ interval: interval(speed) })
     return this.fire('speedchange', { speed })
   }
 
@@ -117,7 +117,7 @@ export class Player extends Emitter {
    * @param {number | null} pace seconds
    */
   setPace (pace) {
-    this._playback.setPace(checkPace(pace))
+    this._playback.set({ pace: checkPace(pace) })
     return this.fire('pacechange', { pace })
   }
 

@@ -4,7 +4,7 @@
 //   timeline.player.play()
 import { fromSeconds } from '../../core/times.js'
 import { Emitter } from '../engine/emitter.js'
-import { enginesOf, onMap, player } from './player.js'
+import { enginesOf, onMap, player, playerDefaults } from './player.js'
 import { makeAxis } from './axis.js'
 import { dock, element, keepFromMap, write } from './dom.js'
 import { listenToKeys, listenToPointers } from './axis-input.js'
@@ -31,14 +31,7 @@ function meantTime ({ end, dragging, meant }, { range, time }) {
 const inSeconds = ms => ms === null ? null : fromSeconds(Math.round(ms / 1000))
 
 export const timelineDefaults = {
-  /** steps per second, if tiles arrive in time */
-  speed: 2,
-  /** @type {number | null} seconds of map time per second, instead of `speed`: 86400 is one day per second */
-  pace: null,
-  /** start again at the end */
-  loop: false,
-  /** @type {TimeRange | null} {from, to}: play only the changes of this period */
-  range: null,
+  ...playerDefaults,
   /** @type {TimeZone} 'utc', 'local', or a name such as 'Europe/Berlin' */
   timeZone: 'utc',
   /** false: no play button, speed and loop */
@@ -88,6 +81,8 @@ export class Timeline extends Emitter {
     this.id = ++timelines
     this.zone = zoneOf(timeZone, this._words.locale)
     this._changes = this._axis = /** @type {any} */ (null)
+    /** engines whose store does not answer */
+    this._failing = new Set()
     /** null while it is not on a page @type {AbortController | null} */
     this._ended = null
     this._axisView = makeAxis(this)
@@ -156,7 +151,8 @@ export class Timeline extends Emitter {
     this._engines = enginesOf(layers)
     this.clock = this._engines[0].clock
     this.player.pause().setLayers(this.layers, this.clock)
-    this.span = this.problem = null
+    this.span = null
+    this._failing.clear()
     if (this._ended) this._listen('on')
     return this.refresh()
   }
@@ -304,7 +300,9 @@ export class Timeline extends Emitter {
     const span = zoomedTo ?? domain
     const playing = this.player.isPlaying()
     // a device that works without the store is no problem
-    const problem = complete && engines.some(engine => engine.options?.offline) ? null : this.problem
+    const isProblem = engines.some(engine => this._failing.has(engine)) &&
+      !(complete && engines.some(engine => engine.options?.offline))
+    const problem = isProblem ? this._words.away : null
     return {
       changes, complete, times, domain, span, playing, problem,
       time: this.clock.getTime(),
@@ -346,8 +344,9 @@ export class Timeline extends Emitter {
     this.player[onOff](PLAYER_EVENTS, this._onPlayer, this)
   }
 
-  _onStore ({ type }) {
-    this.problem = type === 'storeerror' ? this._words.away : null
+  _onStore ({ type, target }) {
+    if (type === 'storeerror') this._failing.add(target)
+    else this._failing.delete(target)
     this.refresh()
   }
 

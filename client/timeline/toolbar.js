@@ -116,22 +116,27 @@ function speedMenu ({ player, _words: words }) {
     const present = Math.round(player.getSpeed() * 100) / 100
     const speeds = [...new Set([...SPEEDS, present])].sort((a, b) => a - b)
     const length = domain ? (domain.to - domain.from) / 1000 : 0
-    const paces = Object.entries(PACES).filter(([, pace]) =>
-      pace === player.getPace() || (length / pace >= SHORTEST && length / pace <= LONGEST))
+    const offered = Object.values(PACES).filter(pace => length / pace >= SHORTEST && length / pace <= LONGEST)
+    const paces = [...new Set([...offered, player.getPace()])].filter(Boolean).sort((a, b) => a - b)
     const optionsKey = JSON.stringify([speeds, paces])
     if (optionsKey !== shownOptions) {
       shownOptions = optionsKey
       select.replaceChildren(...[
         group(words.steps, speeds.map(speed => element('option', { value: speed, text: words.perSecond(speed) }))),
-        group(words.pace, paces.map(
-          ([name, pace]) => element('option', { value: `pace ${pace}`, text: words.paces[name] })
-        ))
+        group(words.pace, paces.map(pace => element('option', { value: `pace ${pace}`, text: paceText(pace, words) })))
       ].filter(Boolean))
     }
     const value = player.getPace() ? `pace ${player.getPace()}` : String(present)
     if (select.value !== value) select.value = value
   }
   return select
+}
+
+/** `1 day per s`, and in hours or seconds for a pace of the page. */
+function paceText (pace, words) {
+  const name = Object.keys(PACES).find(key => PACES[key] === pace)
+  if (name) return words.paces[name]
+  return words.perSecond(pace < PACES.hour ? `${pace} s` : `${Math.round(pace / PACES.hour * 100) / 100} h`)
 }
 
 function zoneSwitch (control) {

@@ -73,7 +73,6 @@ export const timelineWords = {
   unchangedSince: time => `unchanged since ${time}`,
   lastChange: time => `last change ${time}`,
   changes: number => plural(number, 'change'),
-  count,
   size,
   /** `20 Jun 2024`, of a civil time */
   date: civil => `${wall(civil).getUTCDate()} ${MONTHS[wall(civil).getUTCMonth()]} ${wall(civil).getUTCFullYear()}`,

@@ -34,9 +34,9 @@ function makeZone (name, locale) {
     /** @type {Record<string, number>} */
     const part = {}
     for (const { type, value } of fields.formatToParts(ms)) part[type] = +value
-    return Date.UTC(
-      part.year, part.month - 1, part.day, part.hour, part.minute, part.second
-    ) + (((ms % 1000) + 1000) % 1000)
+    const wall = new Date(Date.UTC(2000, part.month - 1, part.day, part.hour, part.minute, part.second))
+    // Date.UTC takes the years 0 to 99 for 1900 to 1999
+    return wall.setUTCFullYear(part.year) + (((ms % 1000) + 1000) % 1000)
   }
 
   // the offset depends on the instant, which is not known yet: the second step corrects it. In an hour in which the

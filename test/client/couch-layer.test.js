@@ -68,6 +68,18 @@ onStage('a couch layer', { layers: ['steps', 'large', 'bounded', 'pacific'], wri
     assert.deepEqual(types, ['storeerror', 'storeback'])
   })
 
+  it('draws the tiles that failed while the store was down when it is back, also without live', async () => {
+    stage.allow(...PROVOKED)
+    const page = await show('steps')
+    await waitForTiles(page)
+    await stage.front.stop()
+    await page.evaluate(() => { window.map.panBy([600, 0], { animate: false }) })
+    await waitForEvent(page, 'storeerror')
+    await stage.front.restart()
+    await waitForTiles(page)
+    await waitForEvent(page, 'storeback')
+  })
+
   it('keeps its images on the map while refresh requests all of them again', async () => {
     const page = await show('steps')
     const tiles = await waitForTiles(page)

@@ -231,6 +231,18 @@ describe('a CouchSource at a faulty server', () => {
     assert.throws(() => source.template('A'), { code: 'BAD_LAYER' })
   })
 
+  it('sends headers that are an object of Headers or pairs, as fetch takes them', async () => {
+    let sent
+    serve = (request, response) => {
+      sent = request.headers
+      json(200, { results: [], last_seq: 1 })(request, response)
+    }
+    for (const headers of [new Headers({ 'X-Key': '7' }), [['X-Key', '7']]]) {
+      await new CouchSource(`${url}/db`, { fetchOptions: { headers } }).changes('a', '1', never)
+      assert.deepEqual([sent['x-key'], sent['content-type']], ['7', 'application/json'])
+    }
+  })
+
   it('requests an image with a wrong digest or length again past the cache, then refuses it', async () => {
     const validImage = png(1)
     const digest = `md5-${createHash('md5').update(validImage).digest('base64')}`

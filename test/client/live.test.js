@@ -144,6 +144,31 @@ onStage('layers that follow a store', { layers: [], everywhere: true }, stage =>
     assert.equal((await pictureOf(page))['3/3/3'], '3')
   })
 
+  for (const kind of ['history', 'couch']) {
+    it(`a ${kind} layer that is put back shows the changes that happened while it was off the map`, async () => {
+      const { page, layer } = await follow({ kind })
+      await stage.write(layer, { 2: [[3, 3, 3]] })
+      await waitForTiles(page, [[3, 3, 3]], '2', '1')
+      await call(page, 'layer.remove')
+      await stage.write(layer, { 3: [[3, 3, 3], [3, 4, 4]] })
+      await page.evaluate(() => { window.layer.addTo(window.map) })
+      await waitForTiles(page, [[3, 3, 3], [3, 4, 4]], '3', '1')
+    })
+  }
+
+  it('a couch layer shows a tile that changed after it was drawn and before the feed could begin', async () => {
+    stage.allow(/503/)
+    const layer = `live${counter++}`
+    await stage.store.defineLayer(layer, { minzoom: 3, maxzoom: 3 })
+    await stage.write(layer, { 1: ALL })
+    const endFault = stage.front.rule(({ kind }) => kind === 'changes' ? { status: 503 } : undefined)
+    const page = await stage.show(layer, { live: true, kind: 'couch', wait: false })
+    await waitForTiles(page, ALL, '1')
+    await stage.write(layer, { 2: [[3, 3, 3]] })
+    endFault()
+    await waitForTiles(page, [[3, 3, 3]], '2', '1')
+  })
+
   it('both kinds of layers apply new fields of the layer document', async () => {
     for (const kind of ['history', 'couch']) {
       const { page, layer } = await follow({ kind })

@@ -18,9 +18,5 @@ mapContract({
   moveTo: (page, center) => move(page, { center }),
   zoomTo: (page, z) => move(page, { zoom: z - 1 }),
   remove: page => page.evaluate(() => { window.layer.remove() }),
-  async add (page) {
-    await page.evaluate(() => { window.layer.addTo(window.map) })
-    // the layer reads its document first: until then the map has nothing to load and seems to be at rest
-    await page.waitForFunction(() => window.map.getSource('steps'))
-  }
+  add: page => page.evaluate(() => { window.layer.addTo(window.map) })
 })

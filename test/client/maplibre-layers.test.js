@@ -94,8 +94,6 @@ onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre },
       layer.options.before = 'above'
       layer.addTo(map)
     })
-    // the layer reads its document first: until then the map has nothing to load and seems to be at rest
-    await page.waitForFunction(() => window.map.getSource('steps'))
     shows(await stage.rest(page), 'steps', 5)
     assert.deepEqual(await ids(), [['steps', 'above'], ['steps']])
   })

@@ -225,6 +225,16 @@ describe('a CouchDB over fetch', () => {
     assert.equal(requests[0].headers.authorization, `Basic ${Buffer.from('me:ä pass').toString('base64')}`)
   })
 
+  it('sends headers of every kind that fetch takes, which replace the name and password of the address', async () => {
+    for (const headers of [{ authorization: 'Bearer 7' }, new Headers({ Authorization: 'Bearer 7' }),
+      [['Authorization', 'Bearer 7']]]) {
+      answers = [[200, '{}']]
+      requests = []
+      await new HttpCouch(`http://me:pass@127.0.0.1:${server.port}/tiles`, { fetchOptions: { headers } }).request({})
+      assert.deepEqual(requests.map(sent => sent.headers.authorization), ['Bearer 7'])
+    }
+  })
+
   it('does not repeat a request after a permanent failure, nor more often than its retries allow', async () => {
     for (const [answer, code] of [
       [[401, '{}'], 'UNAUTHORIZED'],

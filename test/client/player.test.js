@@ -77,7 +77,7 @@ describe('the playback', () => {
     assert.deepEqual(film.moves(), [2], 'two days in two fifths of a second')
     film.pass(1)
     assert.deepEqual(film.moves(), [2, 4])
-    film.playback.setPace(null)
+    film.playback.set({ pace: null })
     film.pass(100)
     assert.equal(film.log.at(-1), 'pause', 'at its speed again')
   })
@@ -184,7 +184,7 @@ describe('the playback', () => {
   it('applies a new speed at once', () => {
     const film = startPlaying({ times: [1, 2, 3, 4].map(day), time: day(1), interval: 1000 })
     film.pass(100)
-    film.playback.setInterval(50)
+    film.playback.set({ interval: 50 })
     film.pass(0)
     assert.deepEqual(film.moves(), [2, 3])
     film.pass(50)

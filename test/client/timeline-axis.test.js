@@ -324,6 +324,16 @@ describe('time zones', () => {
     }))
   })
 
+  it('keep the first hundred years, also their leap days', () => {
+    for (const name of ZONES) {
+      for (const date of ['0001-06-15', '0050-01-01', '0096-02-29', '0099-12-31']) {
+        const zone = zoneOf(name)
+        const wall = Date.parse(`${date}T12:00:00Z`)
+        assert.equal(zone.civil(zone.instant(wall)), wall, `${date} in ${name}`)
+      }
+    }
+  })
+
   it('have short names that follow summer time', () => {
     const berlin = zoneOf('Europe/Berlin')
     assert.notEqual(berlin.label(Date.parse('2024-01-01')), berlin.label(Date.parse('2024-07-01')))

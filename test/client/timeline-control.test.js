@@ -218,6 +218,22 @@ describe('the timeline on a map', function () {
     assert.equal(await text(page, 'message'), 'The layer is not on the map')
   })
 
+  it('shows that a store cannot be reached until the stores of all layers answer', async () => {
+    const page = await visit({ times: null })
+    const problems = await page.evaluate(() => {
+      const other = tilecouch.fakeLayer({ clock }).addTo(map)
+      control.setLayers([layer, other])
+      return [[layer, 'storeerror'], [other, 'storeerror'], [other, 'storeback'], [layer, 'storeback']]
+        .map(([target, type]) => {
+          target.fire(type)
+          control.render()
+          return control.state.problem
+        })
+    })
+    const away = 'the store cannot be reached'
+    assert.deepEqual(problems, [away, away, away, null])
+  })
+
   it('has no axis and no buttons while the layer has only one time', async () => {
     const onlyTime = { times: [[hour(1), 12]], time: null }
     const page = await visit(onlyTime)

@@ -126,6 +126,15 @@ describe('the timeline as a player', function () {
     assert.deepEqual((await page.evaluate(() => said)).slice(0, 4), [41, 51, 41, 51].map(day))
   })
 
+  it('offers the pace of its options, also if it is not one of the usual ones', async () => {
+    for (const [pace, label] of /** @type {Array<[number, string]>} */ ([[43200, '12 h per s'], [90, '90 s per s']])) {
+      const page = await visit({ ...YEARS, options: { pace } })
+      const speed = page.getByLabel('Speed')
+      assert.equal(await speed.inputValue(), `pace ${pace}`)
+      assert.equal(await speed.locator('option:checked').textContent(), label)
+    }
+  })
+
   it('offers paces in map time per second, and skips changes that a pace shows too briefly', async () => {
     const page = await visit({ times: TIMES, time: day(1) })
     const speed = page.getByLabel('Speed')

@@ -2,7 +2,7 @@
 // Tests the coverage of tiles by a device: computed from areas and columns, and drawn over the map.
 import assert from 'node:assert/strict'
 import { coverageOf } from '../../client/offline/coverage.js'
-import { parseArea } from '../../core/index.js'
+import { gridOf, parseArea } from '../../core/index.js'
 import { Selection } from '../../core/mirror/index.js'
 import { field, onField, take } from '../support/offline/suite.js'
 
@@ -25,9 +25,9 @@ function storeOf (areas, { held: isOnDevice = () => true } = {}) {
   }
 }
 
-const area = ({ bbox, polygon, zooms, isComplete = true, state = 'complete', tiles = 1, layer = 'osm' }) => ({
+const area = ({ bbox, polygon, grid, zooms, isComplete = true, state = 'complete', tiles = 1, layer = 'osm' }) => ({
   layer, state, isComplete, status: () => ({ tiles }),
-  selection: new Selection({ layers: [layer], area: parseArea({ bbox, polygon }), zooms, current: true })
+  selection: new Selection({ layers: [layer], area: parseArea({ bbox, polygon, grid }), zooms, current: true })
 })
 const column = (z, x, y0 = 0, y1 = 2 ** z - 1) => ({ z, x, y0, y1 })
 const columnsOf = z => Array.from({ length: 2 ** z }, (_, x) => column(z, x))
@@ -54,6 +54,17 @@ describe('the coverage of a tile', () => {
     const store = storeOf([overview, town])
     assert.deepEqual(await look(store, columnsOf(1)),
       { '1/0/0': 'whole', '1/0/1': 'whole', '1/1/0': 'part', '1/1/1': 'whole' })
+  })
+
+  it('is whole when an area has zooms beyond those of the grid', async () => {
+    const { set } = gridOf({ grid: 'WorldCRS84Quad' })
+    const doc = { grid: { ...set, id: 'Shallow', tileMatrices: set.tileMatrices.slice(0, 5) } }
+    const grid = gridOf(doc)
+    const { firstZoom: z, lastZoom } = grid
+    const deeper = area({ bbox: [-180, -90, 0, 90], grid, zooms: { min: z, max: lastZoom + 2 } })
+    const deepest = area({ bbox: [0, -90, 180, 90], grid, zooms: { min: z, max: lastZoom } })
+    const coverage = await coverageOf(storeOf([deeper, deepest]), 'osm', [column(z, 0, 0, 0), column(z, 1, 0, 0)], doc)
+    assert.deepEqual(Object.fromEntries(coverage), { [`${z}/0/0`]: 'whole', [`${z}/1/0`]: 'whole' })
   })
 
   it('is at most part when the area is incomplete or does not have the zoom of the tile', async () => {
@@ -145,6 +156,20 @@ onField('the coverage on a map', ['small'], stage => {
     await page.evaluate(() => { /** @type {any} */ (window).map.setZoom(2) })
     await page.waitForFunction(() => document.querySelectorAll('[class*="coverage-whole"], [class*="coverage-part"]')
       .length === 0)
+  })
+
+  it('is not drawn on a map in another system than that of the layer', async () => {
+    const page = await (await stage.device()).open()
+    await take(page, { name: 'World', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-4' })
+    const counts = await page.evaluate(async () => {
+      const map = L.map('map', { crs: L.CRS.EPSG4326, center: [0, 0], zoom: 2 })
+      const marks = L.tileLayer.couch.coverage(/** @type {any} */ (window).offline, { layer: 'small' })
+      const coverageEvent = new Promise(resolve => { marks.once('coverage', event => resolve(event)) })
+      marks.addTo(map)
+      await coverageEvent
+      return marks.counts()
+    })
+    assert.deepEqual(counts, { whole: 0, part: 0 })
   })
 
   it('is shown in another tab, also without a network', async () => {

@@ -70,7 +70,6 @@ onEachStore('the estimate of an area', backend => {
       const selection = new Selection({ layers: ['osm'], ...options })
       const estimated = await estimate(couch(), selection)
       const requestCount = front.requests().length
-      assert.equal(requestCount, estimated.requests, 'requests are counted')
       assert.ok(requestCount <= maxRequests, `${requestCount} requests`)
       const estimateBytes = receivedBytes(front.requests())
       front.forget()

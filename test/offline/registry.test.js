@@ -52,7 +52,7 @@ describe('the registry of areas', function () {
       JSON.stringify(area.status()), error.stack, JSON.stringify(error.details), offline.remote]) {
       assert.ok(!/anna|s3cret|hunter2/.test(text), text)
     }
-    assert.equal(offline.fetchOptions.headers.Authorization, `Basic ${btoa('anna:s3cret')}`)
+    assert.equal(offline.fetchOptions.headers.authorization, `Basic ${btoa('anna:s3cret')}`)
   })
 
   it('is reopened after the device was full, also for calls during its close', async () => {
@@ -181,7 +181,7 @@ describe('the registry of areas', function () {
       ])
       await edits.close()
     })
-    assert.deepEqual([await offline.device.layers(), await offline.device.has('osm', 6, 1, 1)], [[], false])
+    assert.deepEqual([await offline.device.layers(), await offline.device.head('osm', 6, 1, 1)], [[], undefined])
     const area = await offline.areas.add(spec)
     await area.download()
     assert.equal((await offline.device.head('osm', 6, 1, 1)).version.time, yearStart(2024))

@@ -62,6 +62,10 @@ onEachStore('offline sources of layers', backend => {
   }
   const disconnect = () => front.stop()
   const ignoreRequests = () => front.rule(() => new Promise(() => {}))
+  /** The versions on the device, which come before the answer of the network. */
+  const readEarly = (reader, columns) => new Promise((resolve, reject) => {
+    reader.versions('osm', columns, undefined, { onEarly: resolve }).catch(reject)
+  })
   const timesOf = list => list.filter(({ y }) => y === 2).map(({ time }) => time)
 
   it('request only columns outside of all areas, and the past of areas that lack it', async () => {
@@ -84,12 +88,14 @@ onEachStore('offline sources of layers', backend => {
     assert.equal(front.requests('index').length, 1)
   })
 
-  it('answer from the device when the network is away, and mark the answer as partial', async () => {
+  it('answer from the device when the network is away, and mark the answer as incomplete', async () => {
     await take(HEADS)
     await disconnect()
-    const [list, outside] = await source().versions('osm', [INSIDE, OUTSIDE])
-    assert.deepEqual([timesOf(list), list.isPartial, outside.length, outside.isPartial], [[T(2)], true, 0, true])
-    await assertPicture(await source().tile(list[0]), 2, 3, 1, 0)
+    const [inside, outside] = await readEarly(source(), [INSIDE, OUTSIDE])
+    assert.deepEqual([timesOf(inside.versions), inside.isWhole, outside.versions.length, outside.isWhole],
+      [[T(2)], false, 0, false])
+    await assertPicture(await source().tile(inside.versions[0]), 2, 3, 1, 0)
+    await assert.rejects(source().versions('osm', [INSIDE, OUTSIDE]), { code: 'UNREACHABLE' })
     await assert.rejects(source().versions('osm', [OUTSIDE]), { code: 'UNREACHABLE' })
     await assert.rejects(source('device', { layer: 'else' }).layer('else'), { code: 'UNREACHABLE' })
     assert.equal(offline.isOnline, false)
@@ -98,9 +104,7 @@ onEachStore('offline sources of layers', backend => {
   it('report the versions of the device early, before the network answers', async () => {
     await take(HEADS)
     ignoreRequests()
-    const earlyAnswers = await new Promise((resolve, reject) => {
-      source().versions('osm', [INSIDE], undefined, { onEarly: resolve }).catch(reject)
-    })
+    const earlyAnswers = await readEarly(source(), [INSIDE])
     assert.deepEqual([timesOf(earlyAnswers[0].versions), earlyAnswers[0].isWhole], [[T(2)], false])
     await assertPicture(await source().tile(earlyAnswers[0].versions[0]), 2, 3, 1, 0)
     front.reset()
@@ -111,6 +115,14 @@ onEachStore('offline sources of layers', backend => {
     await assert.rejects(source().versions('osm', [INSIDE], undefined, { onEarly () {} }), { code: 'UNREACHABLE' })
   })
 
+  it('report the versions of the device early also if an area has all of them', async () => {
+    await take(WHOLE)
+    let earlyAnswers
+    await source().versions('osm', [INSIDE], undefined, { onEarly: answers => { earlyAnswers = answers } })
+    assert.deepEqual(earlyAnswers?.map(({ versions, isWhole }) => [timesOf(versions), isWhole]), [[[T(1), T(2)], true]])
+    assert.deepEqual(front.requests('index'), [])
+  })
+
   it('read the network first by the option network, and the device when it fails or is slow', async () => {
     await take(HEADS)
     const reader = source('network')
@@ -118,14 +130,14 @@ onEachStore('offline sources of layers', backend => {
     assert.ok(front.requests('index').length)
     ignoreRequests()
     const start = performance.now()
-    const [list] = await reader.versions('osm', [INSIDE])
-    assert.deepEqual([timesOf(list), list.isPartial], [[T(2)], true])
+    const [{ versions, isWhole }] = await readEarly(reader, [INSIDE])
+    assert.deepEqual([timesOf(versions), isWhole], [[T(2)], false])
     assert.equal((await reader.layer('osm')).minzoom, 3)
     assert.ok(performance.now() - start < timeout, 'before the network is given up')
     front.reset()
     await disconnect()
-    await until(() => offline.isOnline === false || reader.versions('osm', [INSIDE]).then(() => false))
-    const [[version]] = await reader.versions('osm', [INSIDE])
+    await until(() => offline.isOnline === false || reader.versions('osm', [INSIDE]).then(() => false, () => false))
+    const [{ versions: [version] }] = await readEarly(reader, [INSIDE])
     await assertPicture(await reader.tile(version), 2, 3, 1, 0)
   })
 

@@ -223,7 +223,7 @@ onEachStore('styles on a device', backend => {
     const name = 'ended'
     let offline = await device(remote, { name, limits: { batch: 1, batchMost: 1, smallBytes: 1, concurrency: 1 } })
     const stop = new AbortController()
-    const isStored = () => offline.device.has('osm', 3, 1, 0)
+    const isStored = async () => Boolean(await offline.device.head('osm', 3, 1, 0))
     const removeRule = front.rule(async ({ body }) => {
       if (!body?.docs?.some(({ id, atts_since: knownRevs }) => id === 'osm:3:5:0' && !knownRevs)) return
       await until(isStored, { timeout: 5000, what: 'the tile with a Polish name' })

@@ -284,6 +284,15 @@ export function mapContract (target) {
       shows(await stage.rest(page), 'steps', 5)
     })
 
+    it('is drawn again from memory when it is put back while the store is away', async () => {
+      stage.allow(...PROVOKED)
+      const page = await show('steps', { time: T(1) })
+      await target.remove(page)
+      stage.front.rule(() => ({ status: 503 }))
+      await target.add(page)
+      shows(await stage.rest(page), 'steps', 1)
+    })
+
     it('shows a new version of the store by itself', async () => {
       const layer = `live-${name.toLowerCase().replace(/\W+/g, '-')}`
       await stage.store.defineLayer(layer, { minzoom: 3, maxzoom: 3 })

@@ -49,6 +49,8 @@ export function install (isPatient = false) {
     const share = (start, size, from, length) => Math.min(0.999, Math.max(0, (start + size / 4 - from) / length))
     const [fx, fy] =
       [share(outer.left, outer.width, inner.left, inner.width), share(outer.top, outer.height, inner.top, inner.height)]
+    // a new image may come from the same address
+    if (!colours.has(image)) image.addEventListener('load', () => { colours.set(image, {}) })
     const samples = colours.get(image) ?? {}
     colours.set(image, samples)
     const point = `${image.src} ${fx} ${fy}`
