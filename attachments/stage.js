@@ -3,6 +3,7 @@
 import L from 'leaflet'
 import { Clock } from '../client/engine/clock.js'
 import { HistoryLayer } from '../client/leaflet/history-layer.js'
+import { leafletOptions } from '../client/leaflet/layer-options.js'
 import { TimelineControl } from '../client/leaflet/timeline-control.js'
 import { Comparison } from './comparison.js'
 import { loadScript } from './device.js'
@@ -219,7 +220,11 @@ export class Stage extends L.Evented {
     const layerOptions = { ...this.reading(doc), fade: FADE, preload: this.#preload, ...options }
     const style = this.#styles.get(doc.layer)
     if (style) return new this.#vectors.VectorLayer(this.db, { ...layerOptions, doc, style })
-    return new HistoryLayer(this.db, layerOptions)
+    const layer = new HistoryLayer(this.db, layerOptions)
+    // the map allows these zooms before the layer has read its document
+    const { minZoom, maxZoom } = leafletOptions(doc, layer.options.overzoom)
+    L.setOptions(layer, { minZoom, maxZoom })
+    return layer
   }
 
   /** Creates small pictures of the layer, which has vector tiles. @param {AbortSignal} signal closes it */
