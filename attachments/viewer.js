@@ -108,7 +108,7 @@ function onAreas ({ length }) {
 
 function mount (offline, { mountOffline }) {
   entered()
-  const page = { entry: byId('offline'), stage, view, notices, cards, layers: () => layers, free: covered }
+  const page = { entry: byId('offline'), stage, view, notices, cards, layers: () => layers, onLayer: choose, free: covered }
   return mountOffline({ offline, ...page, reason: obstacle() })
 }
 
