@@ -16,8 +16,8 @@ const PRELOAD = 2 // changes before and after the present time to fetch in advan
 const LAYER_EVENTS = 'changes extent timeload layerload storeerror storeback tileerror tileload tileunload'
 
 /**
- * Fires the events of its layer, `time`, `range`, `compare`, `split`, `stack`, `zone` when one of these changes, and
- * `show` when another layer is chosen.
+ * Fires the events of its layer, `time`, `range`, `compare`, `split`, `stack`, `zone` when one of these changes, `pause`
+ * when a playback ends, and `show` when another layer is chosen.
  */
 export class Stage extends L.Evented {
   clock = new Clock()
@@ -252,6 +252,7 @@ export class Stage extends L.Evented {
       this.comparison.onRange(from, to)
       this.fire('range')
     })
+    timeline.player.on('pause', () => this.fire('pause'))
     timeline.on('zonechange', ({ timeZone }) => this.setZone(timeZone))
     timeline.addTo(this.#map)
   }
