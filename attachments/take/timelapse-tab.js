@@ -37,11 +37,16 @@ export function TimelapseTab ({ page, change }) {
   async function make ({ signal, isLenient, onProgress }) {
     const { snapshot } = /** @type {import('./preview.js').Picture} */ (picture)
     const context = newContext(size, { reads: format === 'gif' })
-    setCanvas(context.canvas)
+    const show = (done, all) => {
+      setCanvas(context.canvas) // it was black before the first frame
+      onProgress(done, all)
+    }
     const writer = await openWriter(format, { canvas: context.canvas, fps, bitrate: bitrateOf(size, fps) })
     try {
       signal.throwIfAborted()
-      const made = await writeFrames(writer, { snapshot, plan, context, signal, isLenient, onProgress })
+      const made = await writeFrames(writer, {
+        snapshot, plan, context, signal, isLenient, onProgress: show
+      })
       const name = fileName(stage.doc?.layer ?? 'map', [plan.times[0], plan.times[plan.times.length - 1]], format)
       return { ...made, name }
     } finally {
