@@ -36,8 +36,8 @@ export function Start () {
 
   const { hasLayer, withAll, line } = commands[command]
   const layers = docs.all('layer').map(doc => doc.layer).sort(byName)
-  const layer = chosenLayer ?? layers[0] ?? ''
   const options = [...withAll ? [['', words.all]] : [], ...layers.map(id => [id, id])]
+  const layer = options.some(([id]) => id === chosenLayer) ? chosenLayer : layers[0] ?? ''
   const file = scrub((files[command] ?? '').trim()) || FILES[command]
   const args = line({ layer, file, url, name: name.trim(), doc: docs.get(`layer:${layer}`) })
   const text = shellLine(...args, ...(url && command !== 'mirror' ? ['--db', url] : []))
