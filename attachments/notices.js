@@ -37,7 +37,12 @@ export class Notices {
   #draw () {
     const toasts = [...this.#notices].map(([topic, notice]) => html`<${Toast}
       key=${topic} topic=${topic} ...${notice} end=${() => this.end(topic)} />`)
+    const focused = document.activeElement
+    const hadFocus = this.#container.contains(focused)
     render(toasts, this.#container)
+    if (!hadFocus || focused?.isConnected) return
+    const next = this.#container.querySelector('button') ?? document.getElementById('map')
+    next?.focus({ preventScroll: true })
   }
 }
 
