@@ -16,8 +16,8 @@ const PRELOAD = 2 // changes before and after the present time to fetch in advan
 const LAYER_EVENTS = 'changes extent timeload layerload storeerror storeback tileerror tileload tileunload'
 
 /**
- * Fires the events of its layer, `time`, `range`, `compare`, `split`, `stack`, `zone` when one of these changes, `pause`
- * when a playback ends, and `show` when another layer is chosen.
+ * Fires the events of its layer, `time`, `range`, `compare`, `split`, `stack`, `zone` when one of these changes, `show`
+ * when another layer is chosen, and `pause` when a playback stops.
  */
 export class Stage extends L.Evented {
   clock = new Clock()

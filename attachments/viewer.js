@@ -108,8 +108,8 @@ function onAreas ({ length }) {
 
 function mount (offline, { mountOffline }) {
   entered()
-  const page = { entry: byId('offline'), stage, view, notices, cards, layers: () => layers, onLayer: choose, free: covered }
-  return mountOffline({ offline, ...page, reason: obstacle() })
+  const page = { entry: byId('offline'), stage, view, notices, cards, layers: () => layers, free: covered }
+  return mountOffline({ offline, ...page, onLayer: choose, reason: obstacle() })
 }
 
 async function start () {

@@ -1,11 +1,11 @@
 // The overview page: figures of the store, its growth, findings and running tasks. Figures come from a few requests for
 // all layers together, which never wait for an index. Documents come from the change feed.
-import { count, date, percent, size, time } from '../../format.js'
+import { count, date, fromNow, percent, size, time } from '../../format.js'
 import { html, useEffect, useMemo, useRef, useState } from '../../html.js'
 import { useApp, useDocs, useStoreLine } from '../app.js'
 import { Copyable } from '../../copy.js'
 import { Button, Fold, Hint } from '../../parts.js'
-import { Card, State, Table, WithCode, confirm, fromNow } from '../parts.js'
+import { Card, State, Table, WithCode, confirm } from '../parts.js'
 import { texts } from '../words.js'
 import { diskOf, failuresOf, newestOf, rowsOf, runningOf } from './facts.js'
 import { pendingOf } from './figures.js'
