@@ -8,7 +8,7 @@ import { html, render, useEvents, useKeptFocus, useMemo, useState } from './html
 import { LayerDetails } from './layer-details.js'
 import { MANY, groupLayers, sortLayers } from './layer-order.js'
 import { isInOtherGrid } from './other-grid.js'
-import { Icon, IconButton, LazyImage, Select } from './parts.js'
+import { Field, Icon, IconButton, LazyImage } from './parts.js'
 import { CHOSEN } from './stack.js'
 import { words } from './words.js'
 
@@ -111,9 +111,7 @@ function MapStack ({ stack, layers, chosen }) {
     return layers.find(({ layer }) => layer === id)?.name ?? id
   }
   return html`<section class="on-map" aria-label=${words.stack.onMap}>
-    <label><span>${words.stack.base}</span>
-      <${Select} options=${options} value=${base} onChange=${name => stack.setBase(name)} />
-    </label>
+    <${Field} label=${words.stack.base} options=${options} value=${base} onChange=${name => stack.setBase(name)} />
     ${!isChosenAlone && html`<ul class="stack" aria-label=${words.stack.order}>
       ${items.map(({ name, opacity }, index) => html`<${StackItem} key=${name} stack=${stack} name=${name}
         title=${titleOf(name)} opacity=${opacity} isFirst=${index === 0} isLast=${index === items.length - 1} />`)}

@@ -1,7 +1,7 @@
 // Components and helpers of the pages of the control room.
 import { byName } from '../format.js'
 import { html, useState } from '../html.js'
-import { Button, Hint, Select, plainInput } from '../parts.js'
+import { Button, Field, Hint, plainInput } from '../parts.js'
 import { texts } from './words.js'
 import { Dialog, ask } from '../dialog.js'
 
@@ -58,10 +58,8 @@ export const valuesOf = (docs, field, chosen) =>
 /** Filters of the shown documents. selects: [name, label, options as value and text, chosen value] */
 export const Filters = ({ label, selects, onChoose }) => html`<form
   class="fields filters" aria-label=${label} onSubmit=${event => event.preventDefault()}>
-  ${selects.map(([name, text, options, value]) => html`<label>
-    ${text}
-    <${Select} options=${options} value=${value} onChange=${chosen => onChoose(name, chosen)} />
-  </label>`)}
+  ${selects.map(([name, text, options, value]) => html`<${Field} label=${text} options=${options} value=${value}
+    onChange=${chosen => onChoose(name, chosen)} />`)}
 </form>`
 
 /**

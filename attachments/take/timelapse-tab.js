@@ -1,10 +1,11 @@
 // The tab that makes a time-lapse of the map: its changes, rate, format and size, and an estimate of length and bytes.
 import { html, useAnswer, useEffect, useState } from '../html.js'
+import { Field } from '../parts.js'
 import { language, takeWords as words } from '../words.js'
 import { Making } from './making.js'
 import { MAX_FRAMES, MAX_FRAME_PIXELS, bitrateOf, estimate, even, fileName, planFrames, timesOf } from './plan.js'
 import { Preview, usePicture } from './preview.js'
-import { Field, SizePicker, useSize } from './size.js'
+import { SizePicker, useSize } from './size.js'
 import { newContext, toPng } from './snapshot.js'
 import { codecOf, openWriter, writeFrames } from './writers.js'
 
