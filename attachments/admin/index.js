@@ -164,7 +164,7 @@ function Room ({ user, security, start, leave, say }) {
   useEffect(() => {
     noteSignedIn(true)
     couch.onSignedOut = askAgain
-    docs.onChange(kinds => { if (kinds.has('store')) showStore(docs.all('store')[0], couch.db, texts.title) })
+    docs.on('store', () => showStore(docs.all('store')[0], couch.db, texts.title))
     docs.follow(error => setAway(error ? error.message : null))
     return () => {
       couch.onSignedOut = () => {}
