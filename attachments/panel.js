@@ -6,7 +6,7 @@ import { fromSeconds } from '../core/index.js'
 import { date, percent } from './format.js'
 import { html, render, useEvents, useKeptFocus, useMemo, useState } from './html.js'
 import { LayerDetails } from './layer-details.js'
-import { MANY, groupLayers, sortLayers } from './layer-order.js'
+import { MANY, groupLayers, layerFilter, sortLayers } from './layer-order.js'
 import { isInOtherGrid } from './other-grid.js'
 import { Field, Icon, IconButton, LazyImage } from './parts.js'
 import { CHOSEN } from './stack.js'
@@ -79,15 +79,6 @@ function Panel ({ page, layers, chosen, stats, ...chosenState }) {
         <ul>${members.map(card)}</ul>
       </div>`)}
     </div>`
-}
-
-/** Whether a layer has all words of a search. @param {string} query */
-function layerFilter (query) {
-  const parts = query.toLowerCase().split(/\s+/)
-  return ({ layer, name = '', description = '', group = '' }) => {
-    const text = `${layer} ${name} ${description} ${group}`.toLowerCase()
-    return parts.every(part => text.includes(part))
-  }
 }
 
 /**

@@ -208,7 +208,8 @@ export function FieldGroup ({
   const foldedNames = [...fields.keys()].filter(name => !first.includes(name))
   return html`<div ...${others}>
     <div class="fields">${first.map(inputOf)}</div>
-    ${foldedNames.length > 0 && html`<${Fold} class="more" head=${more} open=${foldedNames.includes(inner) || undefined}>
+    ${foldedNames.length > 0 && html`<${Fold} class="more" head=${more}
+      open=${foldedNames.includes(inner) || undefined}>
       <div class="fields">${foldedNames.map(inputOf)}</div>
     <//>`}
     <div class="noted" role="status">${note}</div>
