@@ -181,7 +181,7 @@ async function follow (hash = location.hash) {
   stage.comparison.mode = place.mode ?? 'swipe'
   followComparison(place, name)
   const problems = place.problems.join(' ')
-  if (problems) notices.show('link', { text: words.link.problems(problems), tone: 'warn', onClose: () => {} })
+  if (problems) notices.show('link', { text: words.link.problems(problems), tone: 'warn', canClose: true })
   else notices.end('link')
 }
 
@@ -275,7 +275,7 @@ function toggleComparison () {
   const { comparing, range, extent } = stage
   if (comparing) return stage.compare(null)
   if (!range && (!extent || stage.hasOneEdition)) {
-    return notices.show('compare', { text: words.compare.nothing, onClose: () => {} })
+    return notices.show('compare', { text: words.compare.nothing, canClose: true })
   }
   stage.clock.setTime(range ? range.to : null)
   stage.compare({ time: range?.from ?? extent.first })

@@ -97,7 +97,6 @@ class OfflinePanel {
     const { cards, entry } = this.#page
     this.isOpen = false
     cards.close(NAME)
-    render(null, this.#card.body)
     this.#outlines.clear()
     this.#coverage.hide()
     entry.setAttribute('aria-expanded', 'false')
@@ -123,7 +122,7 @@ class OfflinePanel {
     const { view, stage, notices } = this.#page
     const layers = this.#page.layers().filter(layer => !isInOtherGrid(layer)) // an area is drawn on the map of the page
     const shown = layers.find(({ layer }) => layer === stage.doc?.layer) ?? layers[0]
-    if (!shown) return notices.show(NAME, { text: texts.noLayer, onClose: () => {} })
+    if (!shown) return notices.show(NAME, { text: texts.noLayer, canClose: true })
     this.#fill(texts.add, html`<${AreaForm}
       offline=${this.#offline} map=${view.map} layers=${layers} shown=${shown.layer}
       boxInSight=${() => this.#boxInSight()} rate=${Number(keptText(RATE))}
@@ -154,7 +153,7 @@ class OfflinePanel {
     const text = area ? texts.outdated({ name: area.name, why }) : why
     if (area && text === this.#failure?.text) return // a transfer that fails is repeated again and again
     this.#failure = { area, text }
-    this.#page.notices.show(NAME, { text, tone: 'warn', onClose: () => {} })
+    this.#page.notices.show(NAME, { text, tone: 'warn', canClose: true })
   }
 
   /** Ends the notice when its area is up to date again or was removed; without an area, when any area changes. */
@@ -174,7 +173,7 @@ class OfflinePanel {
     if (this.isOpen) return
     this.#failure = undefined
     const text = (area.isComplete ? texts.area.done : texts.partly)(area.name)
-    this.#page.notices.show(NAME, { text, onClose: () => {} })
+    this.#page.notices.show(NAME, { text, canClose: true })
   }
 
   /** The part of the map that nothing covers, without its margins. */
