@@ -16,8 +16,6 @@ const controlWords = {
   fade: (left, leftShare, right, rightShare) => texts.fade({ left, leftShare, right, rightShare })
 }
 
-export const MODES = /** @type {const} */ (['swipe', 'side', 'fade'])
-
 /**
  * @typedef {object} Left the left side
  * @property {import('./store.js').Layer | null} [doc] another layer; none: another time of the chosen layer

@@ -193,7 +193,7 @@ export function listenToButton (button, notices, { topic, failed, open }) {
       await open()
       notices.end(topic)
     } catch (error) { // the file did not load, or the browser stores nothing for this page
-      notices.show(topic, { text: failed(error.message), tone: 'warn', onClose: () => {} })
+      notices.show(topic, { text: failed(error.message), tone: 'warn', canClose: true })
     }
     button.removeAttribute('aria-busy')
   }

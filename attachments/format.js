@@ -71,6 +71,24 @@ const percents = lazy(() => new Intl.NumberFormat(locale, { style: 'percent' }))
 /** `35 %`; never `0 %` for a share above 0. @param {number} share 0 to 1 */
 export const percent = share => share > 0 && share < 0.01 ? `< ${percents().format(0.01)}` : percents().format(share)
 
+const UNITS = /** @type {[Intl.RelativeTimeFormatUnit, number][]} */ ([
+  ['year', 365.25 * 86400e3], ['month', 30.44 * 86400e3], ['day', 86400e3], ['hour', 3600e3], ['minute', 60e3]
+])
+const MANY = 24 // months from which years are used
+
+/** `3 days ago`, `in 14 months` @param {number} ms from now on */
+export function fromNow (ms) {
+  const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
+  const months = Math.abs(ms) / UNITS[1][1]
+  const isInMonths = months >= 1 && months < MANY
+  const [unit, length] = (isInMonths ? UNITS[1] : UNITS.find(([, least]) => Math.abs(ms) >= least)) ?? ['minute', 60e3]
+  return format.format(Math.round(ms / length), unit)
+}
+
+/** `3 minutes` @param {number} value @param {string} unit @param {'long' | 'short'} [unitDisplay] */
+export const inUnit = (value, unit, unitDisplay = 'long') =>
+  new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay }).format(value)
+
 const collator = lazy(() => new Intl.Collator(locale, { numeric: true, sensitivity: 'base' }))
 
 /** Orders names with numbers by value: 2 before 10. */

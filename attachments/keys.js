@@ -1,5 +1,6 @@
 // The keys of the viewer, while the map or nothing has the focus. Leaflet handles arrows, + and - while the map has it.
-import { element } from '../client/timeline/dom.js'
+import { html, render } from './html.js'
+import { Hint, Terms } from './parts.js'
 import { isEmbedded } from './take/entry.js'
 import { words } from './words.js'
 
@@ -31,13 +32,9 @@ export function listenToKeys (stage, map, cards, { onFind, onCompare }) {
     isListed = true
     const { body, node } = cards.open(NAME, words.keys.title, close)
     body.tabIndex = 0 // where it is scrolled
-    body.replaceChildren(
-      element('p', { class: 'hint' }, words.keys.when),
-      element('dl', { class: 'keys' }, ...SHOWN.flatMap(([name, keys]) => [
-        element('dt', null, ...keys.split(/\s+/).map(key => element('kbd', null, key))),
-        element('dd', null, words.keys.does[name])
-      ]))
-    )
+    const rows = SHOWN.map(([name, keys]) =>
+      [keys.split(/\s+/).map(key => html`<kbd>${key}</kbd>`), words.keys.does[name]])
+    render(html`<${Hint}>${words.keys.when}<//><${Terms} class="keys" rows=${rows} />`, body)
     node.focus({ preventScroll: true })
   }
 

@@ -1,4 +1,4 @@
-// The order of layers in lists, and the headings above them.
+// The order of layers in lists, the headings above them, and the search for layers.
 import { byName } from './format.js'
 
 /** @typedef {import('./store.js').Layer} Layer */
@@ -40,4 +40,13 @@ export function groupLayers (layers, all) {
   const groups = new Map()
   for (const layer of layers) groups.set(headingOf(layer), [...groups.get(headingOf(layer)) ?? [], layer])
   return [...groups]
+}
+
+/** Whether a layer has all words of a search. @param {string} query */
+export function layerFilter (query) {
+  const parts = query.toLowerCase().split(/\s+/)
+  return ({ layer, name = '', description = '', group = '' }) => {
+    const text = `${layer} ${name} ${description} ${group}`.toLowerCase()
+    return parts.every(part => text.includes(part))
+  }
 }

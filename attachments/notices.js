@@ -5,8 +5,8 @@ import { Button, IconButton } from './parts.js'
 import { words } from './words.js'
 
 /**
- * @typedef {{text: string, tone?: 'info' | 'warn', action?: {label: string, run: () => void}, onClose?: () => void}}
- *   Notice
+ * @typedef {{text: string, tone?: 'info' | 'warn', action?: {label: string, run: () => void}, canClose?: boolean}}
+ *   Notice canClose: it has a button that closes it
  */
 
 export class Notices {
@@ -37,21 +37,21 @@ export class Notices {
   #draw () {
     const toasts = [...this.#notices].map(([topic, notice]) => html`<${Toast}
       key=${topic} topic=${topic} ...${notice} end=${() => this.end(topic)} />`)
+    const focused = document.activeElement
+    const hadFocus = this.#container.contains(focused)
     render(toasts, this.#container)
+    if (!hadFocus || focused?.isConnected) return
+    const next = this.#container.querySelector('button') ?? document.getElementById('map')
+    next?.focus({ preventScroll: true })
   }
 }
 
-function Toast ({ topic, text, tone = 'info', action = undefined, onClose = undefined, end }) {
-  const close = () => {
-    end()
-    onClose()
-  }
-  return html`<div class=${`toast ${tone}`} data-topic=${topic}>
+const Toast = ({ topic, text, tone = 'info', action = undefined, canClose = false, end }) =>
+  html`<div class=${`toast ${tone}`} data-topic=${topic}>
     <span>${text}</span>
     ${action && html`<${Button} kind="act" onClick=${action.run}>${action.label}<//>`}
-    ${onClose && html`<${IconButton} name="close" label=${words.closeNotice} onClick=${close} />`}
+    ${canClose && html`<${IconButton} name="close" label=${words.closeNotice} onClick=${end} />`}
   </div>`
-}
 
 /** Grey shapes that are shown until the layers are read. */
 export const Loading = () => html`<div class="loading" aria-hidden="true">

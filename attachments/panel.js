@@ -6,9 +6,9 @@ import { fromSeconds } from '../core/index.js'
 import { date, percent } from './format.js'
 import { html, render, useEvents, useKeptFocus, useMemo, useState } from './html.js'
 import { LayerDetails } from './layer-details.js'
-import { MANY, groupLayers, sortLayers } from './layer-order.js'
+import { MANY, groupLayers, layerFilter, sortLayers } from './layer-order.js'
 import { isInOtherGrid } from './other-grid.js'
-import { Icon, IconButton, LazyImage, Select } from './parts.js'
+import { Field, Icon, IconButton, LazyImage } from './parts.js'
 import { CHOSEN } from './stack.js'
 import { words } from './words.js'
 
@@ -81,15 +81,6 @@ function Panel ({ page, layers, chosen, stats, ...chosenState }) {
     </div>`
 }
 
-/** Whether a layer has all words of a search. @param {string} query */
-function layerFilter (query) {
-  const parts = query.toLowerCase().split(/\s+/)
-  return ({ layer, name = '', description = '', group = '' }) => {
-    const text = `${layer} ${name} ${description} ${group}`.toLowerCase()
-    return parts.every(part => text.includes(part))
-  }
-}
-
 /**
  * The layers on the map: the base map, and the layers over each other with their order and opacity.
  * @param {{stack: import('./stack.js').LayerStack, layers: import('./store.js').Layer[], chosen: string}} props layers
@@ -111,9 +102,7 @@ function MapStack ({ stack, layers, chosen }) {
     return layers.find(({ layer }) => layer === id)?.name ?? id
   }
   return html`<section class="on-map" aria-label=${words.stack.onMap}>
-    <label><span>${words.stack.base}</span>
-      <${Select} options=${options} value=${base} onChange=${name => stack.setBase(name)} />
-    </label>
+    <${Field} label=${words.stack.base} options=${options} value=${base} onChange=${name => stack.setBase(name)} />
     ${!isChosenAlone && html`<ul class="stack" aria-label=${words.stack.order}>
       ${items.map(({ name, opacity }, index) => html`<${StackItem} key=${name} stack=${stack} name=${name}
         title=${titleOf(name)} opacity=${opacity} isFirst=${index === 0} isLast=${index === items.length - 1} />`)}

@@ -59,6 +59,9 @@ export const Select = ({ options, value, onChange, ...attributes }) => html`<sel
   </option>`)}
 </select>`
 
+/** A select with its label. */
+export const Field = ({ label, ...select }) => html`<label><span>${label}</span><${Select} ...${select} /></label>`
+
 /** Attributes of text inputs without corrections by the browser. */
 export const plainInput = { type: 'text', autocomplete: 'off', autocapitalize: 'none', spellcheck: false }
 

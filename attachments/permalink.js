@@ -12,7 +12,7 @@ import { endOf, isLayer } from '../core/index.js'
 import { attempt } from '../core/values.js'
 import { words } from './words.js'
 
-const MODES = ['swipe', 'side', 'fade']
+export const MODES = ['swipe', 'side', 'fade']
 
 /** @returns {Place} the valid parts; problems: the invalid parts, in words */
 export function parse (hash) {

@@ -57,7 +57,7 @@ export function showProblems (stage, notices, view, onRetry, device) {
     away = true
     notices.end('tiles')
     const since = isPassing(error) ? device.asOf(stage.doc.layer) : undefined
-    if (since !== undefined) return notices.show('store', { text: fromDevice(since), onClose: () => {} })
+    if (since !== undefined) return notices.show('store', { text: fromDevice(since), canClose: true })
     notices.show('store', {
       text: `${meaningOf(error, stage.layer.title)} ${words.problems.keepsAsking}`, tone: 'warn', action: retryAction
     })

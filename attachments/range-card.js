@@ -1,10 +1,10 @@
 // The card of a range of time: how much of the view changed between two times, and where. During a comparison it
 // chooses the two times or layers, and how they are shown.
-import { MODES } from './comparison.js'
 import { byName, date, percent, time as written, zoneId } from './format.js'
 import { html, render, useAnswer, useEffect, useLayoutEffect, useMemo, useState } from './html.js'
 import { isInOtherGrid } from './other-grid.js'
 import { Button, Choices, Select, Toggle } from './parts.js'
+import { MODES } from './permalink.js'
 import { FeatureDifferences } from './vector/feature-list.js'
 import { words } from './words.js'
 

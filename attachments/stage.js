@@ -3,6 +3,7 @@
 import L from 'leaflet'
 import { Clock } from '../client/engine/clock.js'
 import { HistoryLayer } from '../client/leaflet/history-layer.js'
+import { leafletOptions } from '../client/leaflet/layer-options.js'
 import { TimelineControl } from '../client/leaflet/timeline-control.js'
 import { Comparison } from './comparison.js'
 import { loadScript } from './device.js'
@@ -15,8 +16,8 @@ const PRELOAD = 2 // changes before and after the present time to fetch in advan
 const LAYER_EVENTS = 'changes extent timeload layerload storeerror storeback tileerror tileload tileunload'
 
 /**
- * Fires the events of its layer, `time`, `range`, `compare`, `split`, `stack`, `zone` when one of these changes, and
- * `show` when another layer is chosen.
+ * Fires the events of its layer, `time`, `range`, `compare`, `split`, `stack`, `zone` when one of these changes, `show`
+ * when another layer is chosen, and `pause` when a playback stops.
  */
 export class Stage extends L.Evented {
   clock = new Clock()
@@ -219,7 +220,11 @@ export class Stage extends L.Evented {
     const layerOptions = { ...this.reading(doc), fade: FADE, preload: this.#preload, ...options }
     const style = this.#styles.get(doc.layer)
     if (style) return new this.#vectors.VectorLayer(this.db, { ...layerOptions, doc, style })
-    return new HistoryLayer(this.db, layerOptions)
+    const layer = new HistoryLayer(this.db, layerOptions)
+    // the map allows these zooms before the layer has read its document
+    const { minZoom, maxZoom } = leafletOptions(doc, layer.options.overzoom)
+    L.setOptions(layer, { minZoom, maxZoom })
+    return layer
   }
 
   /** Creates small pictures of the layer, which has vector tiles. @param {AbortSignal} signal closes it */
@@ -247,6 +252,7 @@ export class Stage extends L.Evented {
       this.comparison.onRange(from, to)
       this.fire('range')
     })
+    timeline.player.on('pause', () => this.fire('pause'))
     timeline.on('zonechange', ({ timeZone }) => this.setZone(timeZone))
     timeline.addTo(this.#map)
   }

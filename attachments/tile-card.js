@@ -76,21 +76,23 @@ const idOf = ({ tile: { z, x, y }, features }) =>
   [z, x, y, ...features.map(({ sourceLayer, id }) => `${sourceLayer} ${id}`)].join('/')
 
 function Place ({ stage, store, tile, features, revision }) {
-  useEvents(stage, 'time zone')
+  useEvents(stage, 'time zone pause')
   const [limit, setLimit] = useState(PAGE)
   const [retries, setRetries] = useState(0)
   const { doc, time } = stage
-  const { versions, problem } = useVersions(() => store.versions(doc.layer, tile, limit), [limit, revision, retries])
-  const checks = useMemo(() => new Map(), [versions])
+  const readVersions = () => store.versions(doc.layer, tile, limit + 1) // the first one only tells that there are more
+  const { versions: answer, problem } = useVersions(readVersions, [limit, revision, retries])
+  const checks = useMemo(() => new Map(), [answer])
   if (problem) {
     return html`<${Hint}>${words.place.unreadable(problem)}<//>
       <${Button} onClick=${() => setRetries(retries + 1)}>${words.again}<//>`
   }
-  if (!versions) return html`<${Hint}>${words.place.reading}<//>`
-  if (!versions.length) return html`<${FeatureList} features=${features} /><${Hint}>${words.place.nothing}<//>`
+  if (!answer) return html`<${Hint}>${words.place.reading}<//>`
+  if (!answer.length) return html`<${FeatureList} features=${features} /><${Hint}>${words.place.nothing}<//>`
+  const versions = answer.slice(-limit)
   const version = time === null ? versions.at(-1) : asOf(versions, time)
   const next = version && versions[versions.indexOf(version) + 1]
-  const hasMore = versions.length >= limit
+  const hasMore = answer.length > limit
   const count = { count: versions.length, zone: zoneName(versions[0].time) }
   return html`
     <${FeatureList} features=${features} />

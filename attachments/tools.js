@@ -48,14 +48,14 @@ async function toggleFull (notices) {
     if (document.fullscreenElement) await document.exitFullscreen()
     else await document.documentElement.requestFullscreen()
   } catch { // the browser refuses
-    notices.show('full', { text: words.map.noFull, tone: 'warn', onClose: () => {} })
+    notices.show('full', { text: words.map.noFull, tone: 'warn', canClose: true })
   }
 }
 
 /** Goes to the position of the device. */
 function locate (view, notices) {
   const fail = ({ code = 1 } = {}) => notices.show('locate', {
-    text: words.map.notLocated[isSecureContext ? code : 0] ?? words.map.notLocated[2], tone: 'warn', onClose: () => {}
+    text: words.map.notLocated[isSecureContext ? code : 0] ?? words.map.notLocated[2], tone: 'warn', canClose: true
   })
   if (!navigator.geolocation) return fail()
   notices.show('locate', { text: words.map.locating })

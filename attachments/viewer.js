@@ -109,7 +109,7 @@ function onAreas ({ length }) {
 function mount (offline, { mountOffline }) {
   entered()
   const page = { entry: byId('offline'), stage, view, notices, cards, layers: () => layers, free: covered }
-  return mountOffline({ offline, ...page, reason: obstacle() })
+  return mountOffline({ offline, ...page, onLayer: choose, reason: obstacle() })
 }
 
 async function start () {
@@ -176,12 +176,12 @@ async function follow (hash = location.hash) {
   stage.stack.setBase(place.base ?? operatorBase())
   stage.stack.set(place.layers ?? [])
   stage.clock.setTime(place.compare ? place.compare.to : place.time ?? null)
-  if (stage.doc?.layer !== name) await choose(name)
+  if (stage.doc?.layer !== name) await choose(name, place.view)
   if (attempt !== following || stage.doc?.layer !== name) return // another layer may have been chosen meanwhile
   stage.comparison.mode = place.mode ?? 'swipe'
   followComparison(place, name)
   const problems = place.problems.join(' ')
-  if (problems) notices.show('link', { text: words.link.problems(problems), tone: 'warn', onClose: () => {} })
+  if (problems) notices.show('link', { text: words.link.problems(problems), tone: 'warn', canClose: true })
   else notices.end('link')
 }
 
@@ -237,7 +237,8 @@ function dropOtherRange (name) {
 
 let choosing = 0 // number of the last choice of a layer
 
-async function choose (name) {
+/** @param {string} name @param {{z: number, lat: number, lon: number}} [place] to show, instead of the present one */
+async function choose (name, place) {
   const layer = /** @type {import('./store.js').Layer} */ (layers.find(candidate => candidate.layer === name))
   const isOther = stage.doc?.layer !== name
   const attempt = ++choosing
@@ -262,7 +263,9 @@ async function choose (name) {
   }
   if (isFirst) await breathe()
   if (attempt !== choosing) return
-  view.see(layer) // after stage.show(): the map then allows the zooms of this layer too
+  // after stage.show(): the map then allows the zooms of this layer too
+  if (place) view.go(place)
+  view.see(layer)
   editions.read()
   remember()
 }
@@ -272,7 +275,7 @@ function toggleComparison () {
   const { comparing, range, extent } = stage
   if (comparing) return stage.compare(null)
   if (!range && (!extent || stage.hasOneEdition)) {
-    return notices.show('compare', { text: words.compare.nothing, onClose: () => {} })
+    return notices.show('compare', { text: words.compare.nothing, canClose: true })
   }
   stage.clock.setTime(range ? range.to : null)
   stage.compare({ time: range?.from ?? extent.first })

@@ -1,6 +1,6 @@
 // The context of every component of the control room: the store, the signed-in user, and messages.
-import { createContext, useContext, useLayoutEffect, useState, useAnswer } from '../html.js'
-import { shellLine, shellWord } from '../copy.js'
+import { createContext, useAnswer, useContext, useEvents } from '../html.js'
+import { shellLine } from '../copy.js'
 
 /**
  * @typedef {object} App
@@ -23,10 +23,7 @@ export const useApp = () => useContext(AppContext)
  */
 export function useDocs (...kinds) {
   const { docs } = useApp()
-  const [, setTurn] = useState(0)
-  useLayoutEffect(() => docs.onChange(changed => { // a layout effect: a change between two frames counts too
-    if (kinds.some(kind => changed.has(kind))) setTurn(turn => turn + 1)
-  }), [docs, kinds.join()])
+  useEvents(docs, kinds.join(' '))
   return docs
 }
 
@@ -54,10 +51,4 @@ export function useStoreAddress () {
 export function useShellLine () {
   const url = useStoreAddress()?.url
   return (...args) => shellLine(...args, ...(url ? ['--db', url] : []))
-}
-
-/** Adds the address of the store to a complete command. @returns {(line: string) => string} */
-export function useStoreLine () {
-  const url = useStoreAddress()?.url
-  return line => url ? `${line} --db ${shellWord(url)}` : line
 }

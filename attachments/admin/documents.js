@@ -1,5 +1,6 @@
 // Holds the small documents of the store for the control room: layers, editions, work, activity. Reads them once, then
 // follows the change feed.
+import { Emitter } from '../../client/engine/emitter.js'
 import { STORE_ID } from '../../core/ids.js'
 import { pause } from '../../core/promises.js'
 import { soon } from '../dom.js'
@@ -9,11 +10,13 @@ const PAUSE = 5000 // milliseconds before the feed is asked again after a failur
 
 /** @typedef {'layer' | 'edition' | 'work' | 'activity' | 'token' | 'style' | 'store'} Kind */
 
-export class Documents {
+/**
+ * Fires the name of each kind of which a document has changed.
+ * @extends {Emitter<Record<Kind, {}>>}
+ */
+export class Documents extends Emitter {
   /** By kind, then by id. @type {Record<string, Map<string, any>>} */
   #byKind = Object.fromEntries([...KINDS, 'store'].map(kind => [kind, new Map()]))
-  /** @type {Set<(kinds: Set<string>) => void>} */
-  #listeners = new Set()
   #changed = new Set()
   /** By kind. @type {Record<string, number>} */
   #versions = {}
@@ -27,6 +30,7 @@ export class Documents {
 
   /** @param {import('./couch.js').Couch} couch */
   constructor (couch) {
+    super()
     this.#couch = couch
   }
 
@@ -43,12 +47,6 @@ export class Documents {
   /** @param {string} id @returns {any} undefined if there is none */
   get (id) {
     return this.#byKind[kindOf(id)]?.get(id)
-  }
-
-  /** @param {(kinds: Set<string>) => void} listener gets the kinds that changed @returns {() => void} removes it */
-  onChange (listener) {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
   }
 
   /** Takes a document that the page has written, before the feed returns it. */
@@ -88,7 +86,6 @@ export class Documents {
 
   stop () {
     this.#stop.abort()
-    this.#listeners.clear()
   }
 
   async #readAll (signal) {
@@ -138,7 +135,7 @@ export class Documents {
   #announce () {
     const kinds = this.#changed
     this.#changed = new Set()
-    for (const listener of this.#listeners) listener(kinds)
+    for (const kind of kinds) this.fire(kind)
   }
 }
 

@@ -1,6 +1,7 @@
 // The control room: a page that administers a store. Its only backend is CouchDB: CouchDB decides what a user may read,
 // and the validation function of the store checks every write.
 import { userOf } from '../../core/access.js'
+import { layerId } from '../../core/ids.js'
 import { decodedText } from '../../core/values.js'
 import { html, render, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from '../html.js'
 import { showStore } from '../operator.js'
@@ -163,7 +164,7 @@ function Room ({ user, security, start, leave, say }) {
   useEffect(() => {
     noteSignedIn(true)
     couch.onSignedOut = askAgain
-    docs.onChange(kinds => { if (kinds.has('store')) showStore(docs.all('store')[0], couch.db, texts.title) })
+    docs.on('store', () => showStore(docs.all('store')[0], couch.db, texts.title))
     docs.follow(error => setAway(error ? error.message : null))
     return () => {
       couch.onSignedOut = () => {}
@@ -172,7 +173,10 @@ function Room ({ user, security, start, leave, say }) {
   }, [])
 
   useEffect(() => {
-    const warn = event => { if (unsavedOf(docs).size) event.preventDefault() }
+    const warn = event => {
+      const layers = [...unsavedOf(docs).keys()]
+      if (layers.some(layer => docs.get(layerId(layer)))) event.preventDefault() // not for a layer that was removed
+    }
     addEventListener('beforeunload', warn)
     return () => removeEventListener('beforeunload', warn)
   }, [])

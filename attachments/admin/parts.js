@@ -1,8 +1,7 @@
 // Components and helpers of the pages of the control room.
 import { byName } from '../format.js'
-import { locale } from '../words.js'
 import { html, useState } from '../html.js'
-import { Button, Hint, Select, plainInput } from '../parts.js'
+import { Button, Field, Hint, plainInput } from '../parts.js'
 import { texts } from './words.js'
 import { Dialog, ask } from '../dialog.js'
 
@@ -59,25 +58,9 @@ export const valuesOf = (docs, field, chosen) =>
 /** Filters of the shown documents. selects: [name, label, options as value and text, chosen value] */
 export const Filters = ({ label, selects, onChoose }) => html`<form
   class="fields filters" aria-label=${label} onSubmit=${event => event.preventDefault()}>
-  ${selects.map(([name, text, options, value]) => html`<label>
-    ${text}
-    <${Select} options=${options} value=${value} onChange=${chosen => onChoose(name, chosen)} />
-  </label>`)}
+  ${selects.map(([name, text, options, value]) => html`<${Field} label=${text} options=${options} value=${value}
+    onChange=${chosen => onChoose(name, chosen)} />`)}
 </form>`
-
-const UNITS = /** @type {[Intl.RelativeTimeFormatUnit, number][]} */ ([
-  ['year', 365.25 * 86400e3], ['month', 30.44 * 86400e3], ['day', 86400e3], ['hour', 3600e3], ['minute', 60e3]
-])
-const MANY = 24 // months from which years are used
-
-/** `3 days ago`, `in 14 months` @param {number} ms from now on */
-export function fromNow (ms) {
-  const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
-  const months = Math.abs(ms) / UNITS[1][1]
-  const isInMonths = months >= 1 && months < MANY
-  const [unit, size] = (isInMonths ? UNITS[1] : UNITS.find(([, length]) => Math.abs(ms) >= length)) ?? ['minute', 60e3]
-  return format.format(Math.round(ms / size), unit)
-}
 
 /**
  * Asks for confirmation. In a dangerous question, Enter does not confirm at first.

@@ -1,5 +1,7 @@
 // The addresses of a layer, one for each kind of program.
 
+export { isTime } from '../../core/addresses.js'
+
 /**
  * @typedef {{id: string, name: string, description?: string, attribution?: string, minzoom?: number, maxzoom?: number,
  *   format: string, tiles?: string[], retina?: string[], vector_layers?: object[]}} Listed an entry of /index.json;
@@ -30,15 +32,4 @@ export function addressesOf (layer, time) {
     ['gdal', !isVector(layer) && `${prefix}/gdal.xml`]
   ]
   return candidates.flatMap(([kind, address]) => address ? [{ kind, address }] : [])
-}
-
-// the same form as in the router of the gateway
-const TIME = /^\d{4}(-\d\d(-\d\d(T([01]\d|2[0-3])(:[0-5]\d(:[0-5]\d)?)?Z?)?)?)?$/
-
-/** Whether an address may have this time. @param {string} text */
-export function isTime (text) {
-  if (!TIME.test(text)) return false
-  const [year, month = '01', day = '01'] = text.slice(0, 10).split('-')
-  const date = new Date(`${year}-${month}-${day}T00:00:00Z`)
-  return !isNaN(date.getTime()) && date.toISOString().startsWith(`${year}-${month}-${day}`)
 }

@@ -1,7 +1,7 @@
 // The form for a new area. Its shape is drawn on the map (sketch.js); the form has the other fields and an estimate.
 import { parseBbox } from '../../core/index.js'
 import { html, useEffect, useEvents, useLayoutEffect, useRef, useState, useSubmit } from '../html.js'
-import { Button, Choices, Fold, Hint, Select } from '../parts.js'
+import { Button, Choices, Field, Fold, Hint } from '../parts.js'
 import { offlineWords as texts, words } from '../words.js'
 import { Estimate, useEstimate } from './estimate.js'
 import { Sketch } from './sketch.js'
@@ -95,15 +95,9 @@ export function AreaForm ({ offline, map, layers, shown, boxInSight, rate, onDon
         <input type="text" name="name" maxlength="100" required autocomplete="off" value=${name}
           onInput=${({ target }) => change({ name: target.value, isNamed: true })} />
       </label>
-      ${layers.length > 1 && html`<label>
-        <span>${formTexts.layer}</span>
-        <${Select} value=${layer} onChange=${chooseLayer}
-          options=${layers.map(option => [option.layer, option.name ?? option.layer])} />
-      </label>`}
-      <label>
-        <span>${formTexts.past}</span>
-        <${Select} value=${past} options=${PASTS} onChange=${value => change({ past: value })} />
-      </label>
+      ${layers.length > 1 && html`<${Field} label=${formTexts.layer} value=${layer} onChange=${chooseLayer}
+        options=${layers.map(option => [option.layer, option.name ?? option.layer])} />`}
+      <${Field} label=${formTexts.past} value=${past} options=${PASTS} onChange=${value => change({ past: value })} />
       ${past === 'since' && html`<label>
         <span>${formTexts.since}</span>
         <input type="date" value=${since} onInput=${({ target }) => change({ since: target.value })} />

@@ -6,7 +6,6 @@ import { sharePromise } from '../../core/promises.js'
 import { html, render } from '../html.js'
 import { keepText, keptText } from '../kept-text.js'
 import { isInOtherGrid } from '../other-grid.js'
-import * as permalink from '../permalink.js'
 import { offlineWords as texts, words } from '../words.js'
 import { AreaList } from './area-list.js'
 import { AreaOutlines, Coverage } from './area-marks.js'
@@ -31,6 +30,7 @@ const ENLARGEMENT = 2 // zooms beyond the last one of an area that the map may b
  * @property {import('../notices.js').Notices} notices
  * @property {import('../cards.js').Cards} cards
  * @property {() => import('../store.js').Layer[]} layers of the viewer
+ * @property {(layer: string) => void} onLayer chooses a layer
  * @property {() => {left: number, right: number, bottom: number}} free covered pixels of the map
  */
 
@@ -70,7 +70,10 @@ class OfflinePanel {
     this.#coverage = new Coverage(offline, view.map, stage)
     entry.addEventListener('click', () => this.isOpen ? this.close() : this.open())
     stage.on('layerload changes', () => { if (this.isOpen) this.#coverage.show() })
-    offline.on('areas online', () => this.#update())
+    offline.on('areas online', ({ type }) => {
+      this.#endFailure(type)
+      this.#update()
+    })
     offline.on('progress', ({ status: { rate } }) => { if (rate) keepText(RATE, `${Math.round(rate)}`) })
     offline.on('failure', event => this.#showFailure(event))
     this.#update()
@@ -94,7 +97,6 @@ class OfflinePanel {
     const { cards, entry } = this.#page
     this.isOpen = false
     cards.close(NAME)
-    render(null, this.#card.body)
     this.#outlines.clear()
     this.#coverage.hide()
     entry.setAttribute('aria-expanded', 'false')
@@ -117,11 +119,12 @@ class OfflinePanel {
   }
 
   #showForm () {
-    const { view, stage } = this.#page
+    const { view, stage, notices } = this.#page
     const layers = this.#page.layers().filter(layer => !isInOtherGrid(layer)) // an area is drawn on the map of the page
     const shown = layers.find(({ layer }) => layer === stage.doc?.layer) ?? layers[0]
+    if (!shown) return notices.show(NAME, { text: texts.noLayer, canClose: true })
     this.#fill(texts.add, html`<${AreaForm}
-      offline=${this.#offline} map=${view.map} layers=${layers} shown=${shown?.layer}
+      offline=${this.#offline} map=${view.map} layers=${layers} shown=${shown.layer}
       boxInSight=${() => this.#boxInSight()} rate=${Number(keptText(RATE))}
       onCancel=${() => this.#showList({ isFocused: true })}
       onDone=${area => this.#showList({ newArea: area })} />`)
@@ -138,27 +141,30 @@ class OfflinePanel {
     entry.classList.toggle('away', isAway)
     entry.setAttribute('aria-label', label)
     entry.title = label
-    this.#endFailure()
     if (!this.isOpen) return
     this.#outlines.show(areas)
     this.#coverage.show()
   }
 
-  /** The open card shows failures and ended downloads itself. */
+  /** The open card shows the failures of its areas. Without an area, the store refuses the changes of all of them. */
   #showFailure ({ area, error }) {
-    if (this.isOpen) return
-    const text = texts.outdated({ name: area?.name, why: problem(error) })
+    if (area && this.isOpen) return
+    const why = problem(error)
+    const text = area ? texts.outdated({ name: area.name, why }) : why
     if (area && text === this.#failure?.text) return // a transfer that fails is repeated again and again
     this.#failure = { area, text }
-    this.#page.notices.show(NAME, { text, tone: 'warn', onClose: () => {} })
+    this.#page.notices.show(NAME, { text, tone: 'warn', canClose: true })
   }
 
-  /** Ends the notice of a failure when the area is up to date again, or was removed. */
-  #endFailure () {
-    const area = this.#failure?.area
-    if (!area) return
-    const { state, error } = area.status()
-    if (!area.isRemoved && (error || state !== 'complete')) return
+  /** Ends the notice when its area is up to date again or was removed; without an area, when any area changes. */
+  #endFailure (type) {
+    if (!this.#failure) return
+    const { area } = this.#failure
+    if (!area && type === 'online') return // a store that refuses answers, too
+    if (area && !area.isRemoved) {
+      const { state, error } = area.status()
+      if (error || state !== 'complete') return
+    }
     this.#failure = undefined
     this.#page.notices.end(NAME)
   }
@@ -167,7 +173,7 @@ class OfflinePanel {
     if (this.isOpen) return
     this.#failure = undefined
     const text = (area.isComplete ? texts.area.done : texts.partly)(area.name)
-    this.#page.notices.show(NAME, { text, onClose: () => {} })
+    this.#page.notices.show(NAME, { text, canClose: true })
   }
 
   /** The part of the map that nothing covers, without its margins. */
@@ -186,11 +192,11 @@ class OfflinePanel {
 
   /** Moves the map to an area, and to its layer. */
   #showOnMap ({ layer, spec }) {
-    const { view, stage } = this.#page
+    const { view, stage, layers, onLayer } = this.#page
+    const isOther = stage.doc?.layer !== layer
+    if (isOther && layers().some(doc => doc.layer === layer)) onLayer(layer)
     const { min = 0, max = 18 } = spec.zooms ?? {}
     const corners = outlinesOf(spec).flat(2).map(([lat, lng]) => ({ lat, lng }))
     view.fit({ layer, minzoom: min, maxzoom: max + ENLARGEMENT, bounds: spec.bbox ?? boxOf(corners) })
-    if (stage.doc?.layer === layer || !view.view) return
-    location.hash = permalink.format({ layer, time: stage.time, comparing: false, range: null, view: view.view })
   }
 }

@@ -1,26 +1,18 @@
 // Makes the texts of the panel of areas, for users who know nothing of databases.
-import { day, size } from '../format.js'
+import { day, fromNow, inUnit, size } from '../format.js'
 import { offlineWords as texts, words } from '../words.js'
 
 const MINUTE = 60000 // milliseconds
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
-const UNITS = /** @type {[number, string][]} */ ([[DAY, 'days'], [HOUR, 'hours'], [MINUTE, 'minutes']])
 const SHORT = 10 // seconds: shorter times are shown without a number
-
-/** How long ago: `just now`, `5 minutes ago`, `14 days ago`. */
-export function ago (ms) {
-  if (ms < MINUTE) return texts.justNow
-  const [length, unit] = /** @type {[number, string]} */ (UNITS.find(([unitLength]) => ms >= unitLength))
-  return texts.ago[unit](Math.floor(ms / length))
-}
 
 /** `a few seconds`, `40 seconds`, `3 minutes`, `2 hours`: rounded, because estimates are not exact. */
 export function lasting (seconds) {
   if (seconds < SHORT) return texts.fewSeconds
-  if (seconds < 100) return texts.lasting.seconds(Math.round(seconds / 10) * 10)
-  if (seconds < 5400) return texts.lasting.minutes(Math.round(seconds / 60))
-  return texts.lasting.hours(Math.round(seconds / 3600))
+  if (seconds < 100) return inUnit(Math.round(seconds / 10) * 10, 'second')
+  if (seconds < 5400) return inUnit(Math.round(seconds / 60), 'minute')
+  return inUnit(Math.round(seconds / 3600), 'hour')
 }
 
 /**
@@ -31,7 +23,8 @@ export function freshness ({ updated, live }, now = Date.now()) {
   if (!updated) return words.onDevice
   const age = now - Date.parse(updated)
   if (age >= DAY) return live ? texts.oldFollowing(Math.floor(age / DAY)) : texts.old(Math.floor(age / DAY))
-  return live && age < HOUR ? texts.keptUp : texts.upToDate(ago(age))
+  if (live && age < HOUR) return texts.keptUp
+  return texts.upToDate(age < MINUTE ? texts.justNow : fromNow(-age))
 }
 
 /** The past of an area, in words. @param {boolean | string} history false: only the newest; true: all; a time */

@@ -45,7 +45,6 @@ export function mountTake (page) {
   }
 
   function end () {
-    if (card) render(null, card.body)
     card = null
     button.setAttribute('aria-expanded', 'false')
   }

@@ -35,7 +35,7 @@ export function Making ({ page, label, refusal, make, onRun, print }) {
   useEffect(() => () => {
     if (!running.current) return
     running.current.abort()
-    notices.show('take', { text: words.cancelled, onClose: () => {} })
+    notices.show('take', { text: words.cancelled, canClose: true })
   }, [])
 
   /** @param {(made: Made) => any} use @param {boolean} [isLenient] */

@@ -1,6 +1,6 @@
 // The size of a picture. Its centre is that of the map, and its content has the same size as on the screen.
 import { html, useState } from '../html.js'
-import { Select } from '../parts.js'
+import { Field } from '../parts.js'
 import { takeWords as words } from '../words.js'
 import { MAX_EDGE, MIN_EDGE } from './plan.js'
 
@@ -20,9 +20,6 @@ export function useSize (map, first) {
   const choose = changed => setChoice({ ...choice, ...changed })
   return { ...choice, choose, size: sizeOf(choice.name, choice.edges, map) }
 }
-
-/** A list with its label. */
-export const Field = ({ label, ...select }) => html`<label><span>${label}</span><${Select} ...${select} /></label>`
 
 /** @param {{map: L.Map, choice: Choice}} props */
 export function SizePicker ({ map, choice: { name, edges, choose } }) {

@@ -1,10 +1,11 @@
 // The tab that makes a time-lapse of the map: its changes, rate, format and size, and an estimate of length and bytes.
 import { html, useAnswer, useEffect, useState } from '../html.js'
+import { Field } from '../parts.js'
 import { language, takeWords as words } from '../words.js'
 import { Making } from './making.js'
 import { MAX_FRAMES, MAX_FRAME_PIXELS, bitrateOf, estimate, even, fileName, planFrames, timesOf } from './plan.js'
 import { Preview, usePicture } from './preview.js'
-import { Field, SizePicker, useSize } from './size.js'
+import { SizePicker, useSize } from './size.js'
 import { newContext, toPng } from './snapshot.js'
 import { codecOf, openWriter, writeFrames } from './writers.js'
 
@@ -37,11 +38,16 @@ export function TimelapseTab ({ page, change }) {
   async function make ({ signal, isLenient, onProgress }) {
     const { snapshot } = /** @type {import('./preview.js').Picture} */ (picture)
     const context = newContext(size, { reads: format === 'gif' })
-    setCanvas(context.canvas)
+    const show = (done, all) => {
+      setCanvas(context.canvas) // it was black before the first frame
+      onProgress(done, all)
+    }
     const writer = await openWriter(format, { canvas: context.canvas, fps, bitrate: bitrateOf(size, fps) })
     try {
       signal.throwIfAborted()
-      const made = await writeFrames(writer, { snapshot, plan, context, signal, isLenient, onProgress })
+      const made = await writeFrames(writer, {
+        snapshot, plan, context, signal, isLenient, onProgress: show
+      })
       const name = fileName(stage.doc?.layer ?? 'map', [plan.times[0], plan.times[plan.times.length - 1]], format)
       return { ...made, name }
     } finally {

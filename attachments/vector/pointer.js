@@ -29,6 +29,7 @@ export class Pointer {
       cancelAnimationFrame(this.#frame)
       this.#shown = ''
       this.#tip.remove()
+      map.getContainer().style.cursor = ''
     }
     map.on('mousemove', look)
     map.on('mouseout movestart zoomstart', end)

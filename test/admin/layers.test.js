@@ -12,6 +12,8 @@ const fill = async (page, values) => {
 }
 const waitUntilSaved = page => page.getByText('Everything is saved.').waitFor()
 const save = page => page.getByRole('button', { name: 'Save changes' }).click()
+const asksBeforeClosing =
+  page => page.evaluate(() => !dispatchEvent(new Event('beforeunload', { cancelable: true })))
 
 onAdmin('the section Layers', stage => {
   const doc = layer => stage.store.couch.get(layerId(layer))
@@ -148,13 +150,11 @@ onAdmin('the section Layers', stage => {
   it('keeps unsaved changes while another section is shown, and asks before the page is closed', async () => {
     await stage.store.defineLayer('draft', { name: 'Draft' })
     const page = await form('draft')
-    const asksBeforeClosing =
-      () => page.evaluate(() => !dispatchEvent(new Event('beforeunload', { cancelable: true })))
-    assert.equal(await asksBeforeClosing(), false)
+    assert.equal(await asksBeforeClosing(page), false)
     await input(page, 'name').fill('Better')
     await page.locator('#sections').getByText('Work').click()
     await page.getByRole('heading', { name: 'Work' }).waitFor()
-    assert.equal(await asksBeforeClosing(), true)
+    assert.equal(await asksBeforeClosing(page), true)
     await page.locator('#sections').getByText('Layers').click()
     await page.locator('[data-layer="draft"]').getByText('unsaved changes').waitFor()
     await page.getByRole('link', { name: 'Draft' }).click()
@@ -162,7 +162,7 @@ onAdmin('the section Layers', stage => {
     await save(page)
     await waitUntilSaved(page)
     assert.equal((await doc('draft')).name, 'Better')
-    assert.equal(await asksBeforeClosing(), false)
+    assert.equal(await asksBeforeClosing(page), false)
   })
 
   it('shows the command for a dry run of a prune with the rules of the form', async () => {
@@ -221,6 +221,7 @@ onAdmin('the section Layers', stage => {
     await page.getByText('full is not empty').waitFor()
     await page.evaluate(() => { document.location.hash = 'layers/empty' })
     await page.getByRole('heading', { name: 'Empty' }).waitFor()
+    await input(page, 'name').fill('Not saved')
     await page.getByRole('button', { name: 'Remove the empty layer' }).click()
     const dialog = page.getByRole('dialog')
     const remove = dialog.getByRole('button', { name: 'Remove the empty layer' })
@@ -231,6 +232,7 @@ onAdmin('the section Layers', stage => {
     await page.locator('[data-layer="empty"]').waitFor({ state: 'detached' })
     assert.equal(await doc('empty'), undefined)
     assert.ok(await doc('full'))
+    assert.equal(await asksBeforeClosing(page), false, 'nothing can be saved any more')
     assert.equal((await notes('empty')).pop().done, 'removed')
   })
 

@@ -198,6 +198,11 @@ onAdmin('the section Work', (stage, kind) => {
       await start.getByLabel('Command').selectOption(name)
       await start.locator('code').filter({ hasText: line }).waitFor()
     }
+    await start.getByLabel('Command').selectOption('prune')
+    await start.getByLabel('Layer').selectOption('')
+    await start.locator('code').filter({ hasText: /^tilecouch prune --all/ }).waitFor()
+    await start.getByLabel('Command').selectOption('export')
+    await start.locator('code').filter({ hasText: lines.export }).waitFor()
   })
 
   it('draws a part of many past runs, and filters them', async () => {

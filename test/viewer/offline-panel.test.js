@@ -1,4 +1,4 @@
-/* global document, indexedDB -- of the page, in functions that run there */
+/* global document, indexedDB, location -- of the page, in functions that run there */
 // Tests offline areas in the viewer through the texts and buttons that people see, from the first press to the last.
 // This includes devices without free space, store, permission or network.
 import assert from 'node:assert/strict'
@@ -181,6 +181,33 @@ onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, s
     await toast.waitFor({ state: 'detached' })
   })
 
+  it('says why the store refuses its changes, without the name of an area, until it does not', async () => {
+    stage.allow(/403/)
+    const page = await stage.visit('#steps/3/0/0')
+    await take(page, 'Steps')
+    await page.getByLabel('Keep it up to date').check()
+    await page.getByText('Kept up to date').waitFor()
+    const isOfAreas = ({ kind, body }) => kind === 'changes' && /edition/.test(JSON.stringify(body))
+    const allow = stage.front.rule(entry => isOfAreas(entry)
+      ? { status: 403, body: '{"error":"forbidden","reason":"no"}' } : undefined)
+    await page.reload()
+    const toast = page.locator('.toast', { hasText: 'The store does not let you read it.' })
+    await toast.waitFor()
+    assert.equal(await toast.locator('span').textContent(), 'The store does not let you read it.')
+    allow()
+    await toast.waitFor({ state: 'detached' })
+  })
+
+  it('goes to an area and its layer with "Show on map", and leaves the other layers over each other', async () => {
+    const page = await stage.visit('#small/2/0/0')
+    await take(page, 'Small')
+    await page.evaluate(() => { location.hash = '#steps/3/0/0&layers=*,holes:50' })
+    await page.locator('[data-layer="steps"][aria-pressed="true"]').waitFor()
+    await area(page, 'Small').getByRole('button', { name: 'Show on map' }).click()
+    await page.waitForURL(/#small\/\d/)
+    await page.waitForURL(/&layers=\*,holes:50$/)
+  })
+
   const download = page => page.getByRole('button', { name: 'Download', exact: true })
   /** Makes the browser report this quota, in bytes. */
   const setQuota = (page, quota) =>
@@ -347,5 +374,16 @@ onViewer('offline areas', { layers: ['steps', 'late', 'holes'], demo: false }, s
     await page.locator('.card.offline .hint, .toast').filter({ hasText: /keeps nothing|cannot be opened/ })
       .first().waitFor()
     stage.allow(/SecurityError|no/)
+  })
+})
+
+onViewer('offline areas of a store without a layer in Web Mercator', { layers: ['degrees'], demo: false }, stage => {
+  it('are refused in words, and nothing is drawn on the map', async () => {
+    const page = await stage.visit('#degrees')
+    await page.locator('.elsewhere').waitFor()
+    await page.locator('#offline').click()
+    await page.getByRole('button', { name: 'Download an area' }).click()
+    await page.locator('.toast', { hasText: 'need a layer in Web Mercator' }).waitFor()
+    assert.equal(await page.locator('.sketch-handle').count(), 0)
   })
 })

@@ -128,9 +128,11 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
   it('says which time lacks a tile, and continues with "Try again" when the tile loads', async () => {
     const { card } = await open()
     await card.getByText(/^5 frames/).waitFor()
+    await card.locator('.preview canvas').evaluate(canvas => { canvas.id = 'picture' })
     const heal = stage.front.rule(entry => isFirst(entry) ? { status: 500, body: '{"reason":"broken"}' } : undefined)
     await card.getByRole('button', { name: 'Make the time-lapse' }).click()
     await card.getByRole('alert').getByText(/^Not every tile of 1 Jan 2024 could be loaded/).waitFor()
+    assert.equal(await card.locator('#picture').count(), 1, 'no frame is drawn: the preview stays')
     heal()
     await card.getByRole('button', { name: 'Try again' }).click()
     assert.equal((await decode((await save(card)).bytes)).pages, 5)

@@ -6,6 +6,7 @@ import { until } from '../../bench/wait.js'
 import { load } from '../../loader/load/index.js'
 import { T, tilesOf } from '../support/client/gallery.js'
 import { memorySource } from '../support/memory-source.js'
+import { png } from '../support/tiles.js'
 import { drawnTiles, screens, shownAt } from './browser.js'
 import { onViewer } from '../support/viewer.js'
 
@@ -43,6 +44,23 @@ onViewer('the card of a tile', { layers: ['holes', 'steps'], demo: false }, stag
     await page.mouse.click(TILE_333.x, TILE_333.y)
     await card(page).waitFor({ state: 'detached' })
     assert.equal(await page.locator('.picked-tile').count(), 0, 'the same tile again closes it')
+  })
+
+  it('offers older versions only if there are more than it lists', async () => {
+    await stage.store.defineLayer('worn', { minzoom: 0, maxzoom: 0 })
+    const versionsFrom = (first, count) => Array.from({ length: count }, (_, index) => ({
+      layer: 'worn', z: 0, x: 0, y: 0, time: `20${String(first + index)}-01-01T00:00:00Z`, bytes: png(first + index)
+    }))
+    await stage.store.write(versionsFrom(20, 50))
+    const page = await stage.open('#worn/0/0/0')
+    await page.mouse.click(TILE_333.x, TILE_333.y)
+    await card(page).getByText('50 versions, times in UTC').waitFor()
+    const older = card(page).getByRole('button', { name: 'Older versions' })
+    assert.equal(await older.count(), 0)
+    await stage.store.write(versionsFrom(70, 1))
+    await card(page).getByText('The last 50 versions').waitFor()
+    await older.click()
+    await card(page).getByText('51 versions, times in UTC').waitFor()
   })
 
   it('says when a tile expires by the ttl of its layer, and stays closed when a double click zooms', async () => {
@@ -122,6 +140,9 @@ onViewer('the card of a tile', { layers: ['holes', 'steps'], demo: false }, stag
     await card(page).getByRole('button', { name: '1 Feb 2024' }).click()
     await shown.getByText('Changed again').waitFor()
     await shown.getByText('Spring survey').waitFor()
+    await page.getByRole('button', { name: 'Play', exact: true }).click() // to the summer survey, the last one
+    await shown.locator('.date', { hasText: '1 May 2024' }).waitFor()
+    await shown.getByText('Summer survey').waitFor()
   })
 })
 

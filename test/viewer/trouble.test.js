@@ -116,6 +116,20 @@ onViewer('failures', { layers: ['steps', 'late'], demo: false }, stage => {
     })
   }
 
+  it('leaves the focus in the messages, then on the map, when they are closed by keyboard', async () => {
+    await stage.store.defineLayer('bare', {})
+    const page = await stage.visit('#bare@2024-02-30/0/0/0')
+    await page.locator('.toast', { hasText: 'not a time' }).waitFor()
+    await page.keyboard.press('c') // there are no two times to compare
+    const close = page.locator('.toast').getByRole('button', { name: 'Close' })
+    await close.nth(1).press('Enter')
+    assert.equal(await close.evaluate(button => button === document.activeElement), true)
+    await page.keyboard.press('Enter')
+    assert.equal(await close.count(), 0)
+    assert.equal(await page.evaluate(() => document.activeElement?.id), 'map')
+    await remove('layer:bare')
+  })
+
   describe('conflicts of stores that were loaded apart', () => {
     const note = page => page.locator('.facts .conflicts')
 

@@ -132,6 +132,10 @@ onViewer('a vector layer', { demo: false, layers: ['steps', 'bounded'], webgl: t
     const text = await page.locator('.card.tile .features').innerText()
     assert.match(text, /building|park|road/)
     assert.deepEqual(await findBarriers(page), [])
+    await page.mouse.move(401, 301)
+    await page.waitForFunction(() => document.getElementById('map')?.style.cursor === 'pointer')
+    await page.locator('[data-layer="steps"]').dispatchEvent('click') // the list is folded
+    await page.waitForFunction(() => document.getElementById('map')?.style.cursor === '')
   })
 
   it('is found by the names of its features in view', async () => {

@@ -241,6 +241,19 @@ onViewer('the page', {}, (stage, kind) => {
     await page.locator('#map .tilecouch-tile img').first().waitFor()
   })
 
+  it('follows a link to a layer of other zooms at the zoom of the link', async () => {
+    await stage.store.defineLayer('broad', { minzoom: 0, maxzoom: 9 })
+    await stage.store.defineLayer('close', { minzoom: 7, maxzoom: 9 })
+    const page = await stage.open('#land/1/0/0')
+    const follow = hash => page.evaluate(to => { location.hash = to }, hash)
+    await follow('#broad/9/48/8')
+    await page.waitForURL(/#broad\/9\/48\.000\/8\.000$/)
+    await follow('#close/8/48/8')
+    await page.waitForURL(/#close\/8\/48\.000\/8\.000$/)
+    await follow('#broad/2/20/8')
+    await page.waitForURL(/#broad\/2\/20\.00\/8\.00$/)
+  })
+
   it('shows text of the store as text, and only its safe links as links', async () => {
     await stage.store.defineLayer('rude', {
       name: '<img src=x onerror="window.hurt=1">', minzoom: 30, maxzoom: 30,

@@ -6,13 +6,14 @@ import { html, useEffect, useRef, useState, useSubmit } from '../../html.js'
 import { say } from '../../words.js'
 import { useApp, useShellLine } from '../app.js'
 import { Copyable } from '../../copy.js'
-import { Button, Hint, IconButton, plainInput } from '../../parts.js'
+import { Button, Field, Hint, IconButton, plainInput } from '../../parts.js'
 import { Card, confirm } from '../parts.js'
 import { texts } from '../words.js'
 import { fieldsBetween, record } from '../edit.js'
 
 const words = texts.access
 const SHOWN = 100 // entries of a list at once
+const KINDS = [['names', words.groups.user], ['roles', words.groups.role]]
 
 /**
  * Changes the rights of the store. `_security` has no revisions: it is read again just before it is written, and only
@@ -148,13 +149,7 @@ function Group ({ field, group, change, whyNot = () => '', confirm: confirmRemov
     </ul>`}
     ${hint && html`<${Hint}>${hint}<//>`}
     ${group && html`<form class="adder" onSubmit=${add}>
-      <label>
-        ${words.groups.kind}
-        <select value=${kind} onChange=${({ target }) => setKind(target.value)}>
-          <option value="names">${words.groups.user}</option>
-          <option value="roles">${words.groups.role}</option>
-        </select>
-      </label>
+      <${Field} label=${words.groups.kind} options=${KINDS} value=${kind} onChange=${setKind} />
       <label class="grow">
         ${words.groups.name}
         <input ref=${input} ...${plainInput} required maxlength="200" value=${name}

@@ -1,9 +1,9 @@
 // The form for the title and the source of an edition. If another user has changed one of them meanwhile, the page asks
 // which value to keep.
 import { isSameJson } from '../../../core/values.js'
-import { focusAfterAnswer } from '../../dom.js'
-import { html, useEffect, useRef, useState } from '../../html.js'
+import { html, useState, useSubmit } from '../../html.js'
 import { useApp } from '../app.js'
+import { askClash } from '../clash.js'
 import { Clash, fieldsBetween, record, save } from '../edit.js'
 import { Button } from '../../parts.js'
 import { texts } from '../words.js'
@@ -19,9 +19,8 @@ export function EditionForm ({ doc }) {
   const app = useApp()
   /** The typed values, and the document on which they are based. */
   const [typed, setTyped] = useState(/** @type {{base: any, values: Record<string, string>} | null} */ (null))
-  const [problem, setProblem] = useState(/** @type {any} */ (null))
-  const [busy, setBusy] = useState(false)
   const base = typed?.base ?? doc
+  const { submit, busy } = useSubmit(() => write(base, typed?.values ?? {}))
 
   /** The typed fields that differ from the document. */
   const changesIn = (values, from) => Object.fromEntries(Object.entries(values)
@@ -30,12 +29,10 @@ export function EditionForm ({ doc }) {
 
   async function write (from, values) {
     const changes = changesIn(values, from)
-    setProblem(null)
     if (!Object.keys(changes).length) {
       setTyped(null)
       return app.say(words.nothing)
     }
-    setBusy(true)
     try {
       const { before, after } = await save(app.couch, from, changes)
       app.docs.put(after)
@@ -46,28 +43,18 @@ export function EditionForm ({ doc }) {
       if (Object.keys(fields).length) await record(app, { what: 'edition', done: 'changed', layer, edition, fields })
       app.say(words.saved)
     } catch (error) {
-      if (!(error instanceof Clash)) app.say(texts.failed(error.message), true)
-      else setProblem(error)
-    } finally {
-      setBusy(false)
+      if (!(error instanceof Clash)) return app.say(texts.failed(error.message), true)
+      if (!error.newest) return app.say(words.gone, true)
+      const answer = await askClash(error.fields, field => words[field])
+      if (!answer) return
+      const keptOf = typedValues =>
+        Object.fromEntries(Object.entries(typedValues).filter(([field]) => answer[field] !== 'theirs'))
+      app.docs.put(error.newest)
+      setTyped(latest => ({ base: error.newest, values: keptOf({ ...latest?.values }) }))
+      await write(error.newest, keptOf(values))
     }
   }
 
-  /** @param {Clash} clash @param {boolean} keepsTheirs */
-  function settle ({ fields, newest }, keepsTheirs) {
-    const values = { ...typed?.values }
-    if (keepsTheirs) for (const { field } of fields) delete values[field]
-    app.docs.put(newest)
-    setProblem(null)
-    setTyped({ base: newest, values })
-    if (Object.keys(changesIn(values, newest)).length) write(newest, values)
-    else setTyped(null)
-  }
-
-  const submit = event => {
-    event.preventDefault()
-    if (!busy) write(base, typed?.values ?? {})
-  }
   const type = field => ({ target }) => setTyped({ base, values: { ...typed?.values, [field]: target.value } })
   return html`<form class="edition-form" onSubmit=${submit}>
     ${FIELDS.map(field => html`<label>
@@ -75,31 +62,6 @@ export function EditionForm ({ doc }) {
       <input type="text" name=${field} maxlength=${LONG} autocomplete="off"
         value=${typed?.values[field] ?? textOf(base, field)} onInput=${type(field)} />
     </label>`)}
-    <div role="status">
-      ${problem && !problem.newest && html`<p class="problem">${words.gone}</p>`}
-      ${problem?.newest && html`<${ClashQuestion} clash=${problem} settle=${settle} />`}
-    </div>
     <div class="row"><${Button} type="submit" kind="primary" busy=${busy}>${words.save}<//></div>
   </form>`
-}
-
-function ClashQuestion ({ clash, settle }) {
-  const place = useRef(/** @type {HTMLElement | null} */ (null))
-  useEffect(() => {
-    const { current } = place
-    focusAfterAnswer(current?.closest('form'), current?.querySelector('button'))
-  }, [])
-  return html`<div class="clash" ref=${place}>
-    <p>${words.clash}</p>
-    <dl>
-      ${clash.fields.map(({ field, theirs, mine }) => html`
-        <dt>${words[field]}</dt>
-        <dd>${words.theySay(theirs || words.empty)}</dd>
-        <dd>${words.youSay(mine || words.empty)}</dd>`)}
-    </dl>
-    <div class="row">
-      <${Button} onClick=${() => settle(clash, true)}>${words.theirs}<//>
-      <${Button} onClick=${() => settle(clash, false)}>${words.mine}<//>
-    </div>
-  </div>`
 }

@@ -3,6 +3,7 @@
 import { parseBbox } from '../../../core/grid.js'
 import { parseDuration } from '../../../core/times.js'
 import { html } from '../../html.js'
+import { Fold, Select } from '../../parts.js'
 import { texts } from '../words.js'
 
 const words = texts.layers
@@ -161,9 +162,7 @@ export function choiceField (about, options) {
       const isKnown = choices.some(([key]) => key === typed)
       const all = isKnown ? choices : [...choices, [typed, typed]] // the value of another program
       return html`<${FieldBox} ...${about} problem=${problem?.text} ...${props} control=${attributes => html`
-        <select ...${attributes} value=${typed} onChange=${({ target }) => onType(target.value)}>
-          ${all.map(([key, text]) => html`<option key=${key} value=${key} selected=${key === typed}>${text}</option>`)}
-        </select>`} />`
+        <${Select} ...${attributes} options=${all} value=${typed} onChange=${onType} />`} />`
     }
   }
 }
@@ -209,10 +208,10 @@ export function FieldGroup ({
   const foldedNames = [...fields.keys()].filter(name => !first.includes(name))
   return html`<div ...${others}>
     <div class="fields">${first.map(inputOf)}</div>
-    ${foldedNames.length > 0 && html`<details class="more" open=${foldedNames.includes(inner) || undefined}>
-      <summary>${more}</summary>
+    ${foldedNames.length > 0 && html`<${Fold} class="more" head=${more}
+      open=${foldedNames.includes(inner) || undefined}>
       <div class="fields">${foldedNames.map(inputOf)}</div>
-    </details>`}
+    <//>`}
     <div class="noted" role="status">${note}</div>
     <p class="problem">${problem && !inner && problem.text}</p>
   </div>`

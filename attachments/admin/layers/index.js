@@ -6,7 +6,7 @@ import { hostOf } from '../../../core/upstream.js'
 import { focusAfterAnswer } from '../../dom.js'
 import { zooms } from '../../format.js'
 import { html, useAnswer, useEffect, useRef, useState, useSubmit } from '../../html.js'
-import { MANY, groupLayers, headingsOf, sortLayers } from '../../layer-order.js'
+import { MANY, groupLayers, headingsOf, layerFilter, sortLayers } from '../../layer-order.js'
 import { useApp, useDocs } from '../app.js'
 import { fieldsBetween, record } from '../edit.js'
 import { Picture } from '../overview/pictures.js'
@@ -46,10 +46,9 @@ function List () {
 
   const isKnown = docs.known.has('layer')
   const { all, groupOf } = sorted(docs)
-  const text = searchText.trim().toLowerCase()
-  const matchingLayers = all.filter(doc => !text || textOf(doc).includes(text))
+  const matchingLayers = all.filter(layerFilter(searchText))
   const unsaved = unsavedOf(docs)
-  const emptyText = text ? words.noneFound : words.noLayers
+  const emptyText = searchText.trim() ? words.noneFound : words.noLayers
   const noneText = isKnown ? emptyText : words.reading
 
   /** Moves a layer. Moves run one after the other, each from the order after the previous one. */
@@ -191,6 +190,3 @@ function soundFields ({ layer, name, description, group, order, format, minzoom,
     host: typeof upstream?.url === 'string' ? hostOf(upstream.url).replace(/^.*@/, '') : undefined
   }
 }
-
-const textOf = ({ layer, name = '', description = '', group = '' }) =>
-  `${layer} ${name} ${description} ${group}`.toLowerCase()

@@ -1,8 +1,7 @@
 // Pure functions that derive the facts of the overview: the disk, the tasks of CouchDB, failures and rows of layers.
-import { byName } from '../../format.js'
+import { byName, fromNow } from '../../format.js'
 import { texts } from '../words.js'
 import { fullAt, learntAt } from './growth.js'
-import { fromNow } from '../parts.js'
 
 const MONTH = 30.44 // days
 const FAR = 30 * 365.25 * 86_400_000 // milliseconds: estimates beyond that are not shown

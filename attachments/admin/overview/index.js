@@ -1,11 +1,11 @@
 // The overview page: figures of the store, its growth, findings and running tasks. Figures come from a few requests for
 // all layers together, which never wait for an index. Documents come from the change feed.
-import { count, date, percent, size, time } from '../../format.js'
+import { count, date, fromNow, percent, size, time } from '../../format.js'
 import { html, useEffect, useMemo, useRef, useState } from '../../html.js'
-import { useApp, useDocs, useStoreLine } from '../app.js'
+import { useApp, useDocs, useShellLine } from '../app.js'
 import { Copyable } from '../../copy.js'
 import { Button, Fold, Hint } from '../../parts.js'
-import { Card, State, Table, WithCode, confirm, fromNow } from '../parts.js'
+import { Card, State, Table, WithCode, confirm } from '../parts.js'
 import { texts } from '../words.js'
 import { diskOf, failuresOf, newestOf, rowsOf, runningOf } from './facts.js'
 import { pendingOf } from './figures.js'
@@ -31,9 +31,10 @@ function useLooks () {
   const look = useRef(/** @type {Look | null} */ (null))
   useEffect(() => {
     const newLook = look.current = new Look(app, (seen, problem) => setResults({ seen, problem }))
-    const stopHearing = app.docs.onChange(kinds => newLook.changed(kinds))
+    const follow = ({ type }) => newLook.changed(type)
+    app.docs.on('layer edition', follow)
     return () => {
-      stopHearing()
+      app.docs.off('layer edition', follow)
       newLook.stop()
     }
   }, [])
@@ -137,9 +138,9 @@ function Figures ({ layers, editions, figures, expiring, failures, disk: { file,
   </dl>`
 }
 
-/** A command to copy, for the store of this page. */
+/** A command to copy, for the store of this page. line: plain words after `tilecouch` */
 function Command ({ line }) {
-  const text = useStoreLine()(line)
+  const text = useShellLine()(...line.split(' ').slice(1))
   return html`<${Copyable} text=${text} label=${words.needs.copy(text)} />`
 }
 

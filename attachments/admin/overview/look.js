@@ -44,11 +44,11 @@ export class Look {
     this.#look()
   }
 
-  /** @param {Set<string>} kinds of documents that have changed */
-  changed (kinds) {
-    if (kinds.has('layer')) this.#slowAt = -Infinity // a ttl may have changed
-    if (!this.#seen.expiring && this.#app.docs.known.has('layer')) this.soon(0)
-    else if (kinds.has('layer') || kinds.has('edition')) this.soon(pauses.change)
+  /** @param {'layer' | 'edition'} kind of a document that has changed */
+  changed (kind) {
+    if (kind === 'layer') this.#slowAt = -Infinity // a ttl may have changed
+    const isMissing = !this.#seen.expiring && this.#app.docs.known.has('layer')
+    this.soon(isMissing ? 0 : pauses.change)
   }
 
   soon (delay = 0) {

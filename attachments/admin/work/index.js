@@ -1,12 +1,12 @@
 // The section "Work": running, interrupted and ended commands of this store. A killed command says "running" for ever
 // and changes no document, so the page checks the times again every few seconds.
 import { typedAgain } from '../../../core/work.js'
-import { count, time } from '../../format.js'
+import { count, fromNow, time } from '../../format.js'
 import { html, useInterval, useMemo, useState } from '../../html.js'
 import { useApp, useDocs, useStoreAddress } from '../app.js'
 import { Copyable, shellLine } from '../../copy.js'
 import { Button, Fold, Hint } from '../../parts.js'
-import { Card, Filters, State, Table, confirm, fromNow, hasChoices, valuesOf } from '../parts.js'
+import { Card, Filters, State, Table, confirm, hasChoices, valuesOf } from '../parts.js'
 import { texts } from '../words.js'
 import { Copies } from './copies.js'
 import { amount, figures, follows, lasted, nameOf, origin, route, sortRuns, span, speed } from './runs.js'

@@ -2,9 +2,8 @@
 import { scrub } from '../../../core/errors.js'
 import { compareIds } from '../../../core/ids.js'
 import { workState } from '../../../core/work.js'
-import { count } from '../../format.js'
+import { count, fromNow, inUnit } from '../../format.js'
 import { locale } from '../../words.js'
-import { fromNow } from '../parts.js'
 import { texts } from '../words.js'
 
 const words = texts.work
@@ -43,9 +42,6 @@ export const follows = ({ about, every }) => typeof about?.state === 'string' &&
 /** Milliseconds until a run is done, from its rate; undefined if that is unknown. */
 const timeLeft = ({ done, total, rate }) => total > done && rate > 0 ? (total - done) / rate * 1000 : undefined
 
-const inUnit = (value, unit) =>
-  new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'short' }).format(value)
-
 /** `2 hr 5 min`: the two largest units. @param {number} ms */
 export function span (ms) {
   const seconds = Math.max(0, Math.round(ms / 1000))
@@ -54,7 +50,7 @@ export function span (ms) {
   const first = Math.floor(seconds / size)
   const [nextUnit, nextSize] = UNITS[index + 1] ?? []
   const second = nextSize ? Math.floor((seconds - first * size) / nextSize) : 0
-  return second ? `${inUnit(first, unit)} ${inUnit(second, nextUnit)}` : inUnit(first, unit)
+  return second ? `${inUnit(first, unit, 'short')} ${inUnit(second, nextUnit, 'short')}` : inUnit(first, unit, 'short')
 }
 
 const oneDigit = value => new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }).format(value)

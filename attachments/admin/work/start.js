@@ -4,7 +4,7 @@ import { byName } from '../../format.js'
 import { html, useState } from '../../html.js'
 import { useDocs, useStoreAddress } from '../app.js'
 import { Copyable, shellLine } from '../../copy.js'
-import { Hint, Select, plainInput } from '../../parts.js'
+import { Field, Hint, plainInput } from '../../parts.js'
 import { Card } from '../parts.js'
 import { texts } from '../words.js'
 
@@ -36,8 +36,8 @@ export function Start () {
 
   const { hasLayer, withAll, line } = commands[command]
   const layers = docs.all('layer').map(doc => doc.layer).sort(byName)
-  const layer = chosenLayer ?? layers[0] ?? ''
   const options = [...withAll ? [['', words.all]] : [], ...layers.map(id => [id, id])]
+  const layer = options.some(([id]) => id === chosenLayer) ? chosenLayer : layers[0] ?? ''
   const file = scrub((files[command] ?? '').trim()) || FILES[command]
   const args = line({ layer, file, url, name: name.trim(), doc: docs.get(`layer:${layer}`) })
   const text = shellLine(...args, ...(url && command !== 'mirror' ? ['--db', url] : []))
@@ -46,14 +46,9 @@ export function Start () {
   return html`<${Card} name="start" head=${words.head}>
     <${Hint}>${words.lead}<//>
     <form class="fields" onSubmit=${event => event.preventDefault()}>
-      <label>
-        ${words.command}
-        <${Select} options=${Object.keys(commands).map(key => [key, key])} value=${command} onChange=${setCommand} />
-      </label>
-      ${hasLayer && html`<label>
-        ${words.layer}
-        <${Select} options=${options} value=${layer} onChange=${setChosen} />
-      </label>`}
+      <${Field} label=${words.command} options=${Object.keys(commands).map(key => [key, key])} value=${command}
+        onChange=${setCommand} />
+      ${hasLayer && html`<${Field} label=${words.layer} options=${options} value=${layer} onChange=${setChosen} />`}
       ${command === 'load' && html`<label>
         ${words.newLayer}
         <input ...${plainInput} value=${name} onInput=${({ target }) => setName(target.value)} />

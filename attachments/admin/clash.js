@@ -1,8 +1,8 @@
 // The dialog for fields that two users have changed: it shows both values and asks which one to keep.
-import { html, useRef } from '../../html.js'
-import { Dialog, ask } from '../../dialog.js'
-import { Button } from '../../parts.js'
-import { texts } from '../words.js'
+import { html, useRef } from '../html.js'
+import { Dialog, ask } from '../dialog.js'
+import { Button } from '../parts.js'
+import { texts } from './words.js'
 
 const words = texts.layers.clash
 const MOST = 600 // characters of a value that are shown
