@@ -203,6 +203,7 @@ onAdmin('the overview', (stage, kind) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Build the index' }).click()
     await page.locator('#messages').getByText('CouchDB has begun').waitFor()
     assert.deepEqual(updates.filter(update => update !== 'false'), ['lazy'])
+    await page.unrouteAll({ behavior: 'wait' }) // the page looks at the index once more
   })
 
   it('shows a new layer and its tiles without a reload', async () => {
