@@ -253,8 +253,8 @@ onEachStore('a layer in another grid', backend => {
     // MBTiles count rows from the south, writeMbtiles those of Web Mercator
     const southRow = gridOf({ grid: 'LV95' }).whole(18).y1 - 20
     const y = 2 ** 18 - 1 - southRow
-    const tiles = [{ z: 18, x: 30, y, bytes: await draw(18, 30, 20, 1) }]
-    const mbtiles = writeMbtiles(path.join(folder, 'alps.mbtiles'), tiles)
+    const southTiles = [{ z: 18, x: 30, y, bytes: await draw(18, 30, 20, 1) }]
+    const mbtiles = writeMbtiles(path.join(folder, 'alps.mbtiles'), southTiles)
     const plan = await run(mbtiles, '--time', '2022-06', '--complete', '--dry-run')
     assert.equal(plan.code, 0, plan.err)
     assert.deepEqual([JSON.parse(plan.out).bounds, JSON.parse(plan.out).gone], [bounds, 0])
