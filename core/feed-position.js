@@ -7,8 +7,8 @@
  * @property {string} [purged] number of purges, which no feed reports; compared if both sides know it
  */
 
-/** The number a sequence begins with, which only grows within one database. @param {unknown} seq */
-export const sequenceNumber = seq => Number.parseInt(String(seq), 10)
+/** The number that a sequence begins with, which only grows within one database; NaN without one. @param {any} seq */
+export const sequenceNumber = seq => /^\d+(-|$)/.test(String(seq)) ? Number.parseInt(String(seq), 10) : NaN
 
 /** @param {any} info of a database @returns {Required<FeedPosition>} */
 export const feedPosition = ({ update_seq: since, instance_start_time: started, purge_seq: purged = 0 }) => (

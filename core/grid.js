@@ -61,6 +61,9 @@ export function tileAt (lon, lat, z) {
 /** @returns {Bbox} */
 export const tileBounds = (z, x, y) => [xToLon(x, z), yToLat(y + 1, z), xToLon(x + 1, z), yToLat(y, z)]
 
+/** The eastern longitude of a box, above 180 if the box crosses the antimeridian. @param {Bbox} bbox */
+export const eastOf = ([west, , east]) => east < west ? east + 360 : east
+
 /** Whether a tile lies in one of these ranges. @param {TileRange[]} ranges */
 export const isInRanges = (ranges, x, y) =>
   ranges.some(({ x0, x1, y0, y1 }) => x0 <= x && x <= x1 && y0 <= y && y <= y1)

@@ -1,6 +1,6 @@
 // Converts between shapes on the map, whose longitudes may lie in any copy of the world, and the shapes of areas.
 import { readPolygons } from '../../core/geojson.js'
-import { MAX_LATITUDE, parseBbox } from '../../core/index.js'
+import { MAX_LATITUDE, eastOf, parseBbox } from '../../core/index.js'
 
 const DIGITS = 5 // of a degree: about a metre
 
@@ -27,8 +27,9 @@ export function boxOf (places) {
 }
 
 /** Corners in the order of a walk around it, beginning in the north-west. @param {number[]} bbox @returns {Place[]} */
-export function cornersOf ([west, south, east, north]) {
-  const eastLng = east < west ? east + 360 : east
+export function cornersOf (bbox) {
+  const [west, south, , north] = bbox
+  const eastLng = eastOf(bbox)
   return [
     { lat: north, lng: west }, { lat: north, lng: eastLng }, { lat: south, lng: eastLng }, { lat: south, lng: west }
   ]

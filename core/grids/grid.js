@@ -93,6 +93,9 @@ export class Grid {
   /** @param {number} z @param {number} x @param {number} y */
   check (z, x, y) {
     const value = `${z}/${x}/${y}`
+    if (!Number.isInteger(z) || z < this.firstZoom || z > this.lastZoom) {
+      throw new TilecouchError('BAD_TILE', { value, why: `${this.id} has zooms ${this.firstZoom} to ${this.lastZoom}` })
+    }
     if (!this.has(z, x, y)) {
       const { columns, rows } = this.matrix(z)
       throw new TilecouchError('BAD_TILE', {

@@ -186,7 +186,7 @@ export class HeadWriter {
       const tile = tiles[index]
       if (tile.expectedRev && tile.expectedRev !== doc?._rev) return { tile, doc, action: 'unchanged' }
       if (!doc) return { tile, action: orphaned.has(tile.id) ? 'settle' : this.#firstAction(tile) }
-      const isRemoved = uncleanIds.has(tile.id) || this.#isRemoved(doc)
+      const isRemoved = uncleanIds.has(tile.id) || this.#isRemoved(tile, doc)
       return { tile, doc, action: isRemoved ? 'settle' : this.#actionFor(tile, doc) }
     })
     const headCount = tiles.length - headless.length
@@ -214,12 +214,13 @@ export class HeadWriter {
     const doubtful = (await readPastIds(this.couch, ids, this.signal)).filter(isDoubtful)
     if (!doubtful.length) return new Set()
     const pasts = await this.couch.docs(doubtful, { signal: this.signal })
-    return new Set(pasts.filter(({ doc }) => doc && this.#isRemoved(doc)).map(({ id }) => headId(id)))
+    const removed = pasts.filter(({ doc }) => doc && this.#isRemoved({ id: headId(doc._id), layer: doc.layer }, doc))
+    return new Set(removed.map(({ id }) => headId(id)))
   }
 
-  #isRemoved (doc) {
-    const { layer } = parseTileId(doc._id) // the field may be wrong in a document of another program
-    return this.statements.ofLayer(layer).isRemoved(headId(doc._id), doc.time, versionIn(doc).run)
+  /** Whether the version of a tile that a document has is removed. */
+  #isRemoved ({ id, layer }, doc) {
+    return this.statements.ofLayer(layer).isRemoved(id, doc.time, versionIn(doc).run)
   }
 
   /** The action for a tile that has a head. */

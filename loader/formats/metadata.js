@@ -1,6 +1,8 @@
 // The metadata of MBTiles: names and texts that describe the tiles. Other formats have the same in a metadata.json, as
 // mbutil writes and reads it. Reading leaves out invalid values: the tiles do not depend on them.
-import { PLAIN_NAME, gridOf, isExactTime, isLayerField, nameAt, parseBbox, plainNameOf } from '../../core/index.js'
+import {
+  PLAIN_NAME, eastOf, gridOf, isExactTime, isLayerField, nameAt, parseBbox, plainNameOf
+} from '../../core/index.js'
 import { attempt, jsonOf } from '../../core/values.js'
 import { extensionOf } from './names.js'
 
@@ -175,9 +177,6 @@ function centerOf (doc, bounds, { minzoom = 0, maxzoom = 0 }) {
   const centerZoom = Math.min(Math.max(viewZoom(gridOf(doc), bounds), minzoom), maxzoom)
   return [middle > 180 ? middle - 360 : middle, (south + north) / 2, centerZoom]
 }
-
-/** The eastern longitude of bounds, over 180 if they cross the antimeridian. */
-const eastOf = ([west, , east]) => east < west ? east + 360 : east
 
 /** The zoom at which a map of some bounds may begin. @param {import('../../core/grids/grid.js').Grid} grid */
 function viewZoom (grid, bounds) {

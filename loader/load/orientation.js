@@ -2,7 +2,7 @@
 // exchanged. A statement of where they are, such as bounds in metadata, is compared with the boxes of the tiles at each
 // zoom. A turn is reported only if no tile lies there as read, and all tiles do after exactly one turn. Nothing is
 // reported for maps on both sides of the equator, which look much the same either way.
-import { flipY, latToY, tileRanges } from '../../core/index.js'
+import { eastOf, flipY, latToY, tileRanges } from '../../core/index.js'
 
 const LEAST_ZOOM = 3 // coarser tiles say little about a place
 const SLACK = 0.1 // of the size of the bounds: tiles may reach so far beyond them, since bounds are rounded
@@ -71,7 +71,7 @@ function widened ({ x0, y0, x1, y1 }, z) {
 }
 
 /** @param {import('../../core/grid.js').Bbox} bounds */
-function partOfWorld ([west, south, east, north]) {
-  const width = east < west ? east - west + 360 : east - west
-  return width / 360 * (latToY(south, 0) - latToY(north, 0))
+function partOfWorld (bounds) {
+  const [west, south, , north] = bounds
+  return (eastOf(bounds) - west) / 360 * (latToY(south, 0) - latToY(north, 0))
 }

@@ -64,8 +64,10 @@ export async function compact (store, { when = 'worth', signal, onProgress, limi
     await warmAll(couch, signal, onProgress)
     await post(couch, '_view_cleanup', signal)
     if (data) await post(couch, '_compact', signal)
-    for (const { id } of views ? await indexesOf(couch, signal) : []) {
-      await post(couch, id.replace('_design/', '_compact/'), signal)
+    if (views) {
+      for (const { id } of await indexesOf(couch, signal)) {
+        await post(couch, id.replace('_design/', '_compact/'), signal)
+      }
     }
   } catch (error) {
     if (error.code !== 'FORBIDDEN' && error.code !== 'UNAUTHORIZED') throw error

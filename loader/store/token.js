@@ -2,7 +2,7 @@
 // a token is stored nowhere: it ends at its time, or when the key is removed. The tokens of core/tokens.js are stored,
 // and can be revoked.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { fromSeconds, looksLikeStoreToken } from '../../core/index.js'
+import { fromSeconds, looksLikeStoreToken, now as currentTime } from '../../core/index.js'
 import { isObject, jsonOf } from '../../core/values.js'
 import { TilecouchError } from '../errors.js'
 import { LayerSet } from '../../core/tokens.js'
@@ -66,9 +66,9 @@ export function readToken (text, keys, now = Date.now()) {
   return { layers: new LayerSet(layers), until: until * 1000, key: id }
 }
 
-/** A new key. Its id has random letters, because a file may have several keys of one day. @param {Date} [date] */
-export const newKey = (date = new Date()) => ({
-  id: `k${date.toISOString().slice(0, 10)}-${randomBytes(2).toString('hex')}`,
+/** A new key. Its id ends with a random part, because a file may have several keys of one day. */
+export const newKey = () => ({
+  id: `k${currentTime().slice(0, 10)}-${randomBytes(2).toString('hex')}`,
   secret: randomBytes(32).toString('base64url')
 })
 

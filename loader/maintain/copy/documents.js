@@ -42,9 +42,11 @@ export function layerOf (sourceLayer, targetLayer, { to, time, area, zooms, rena
       throw new TilecouchError('EXPORT_FORBIDDEN', { layer: sourceLayer.layer, host })
     }
     const { offline, format } = fields
+    // without tiles and an upstream, the target limits nothing: what it does not state is that of the source
+    const reachingTarget = isNew && !targetLayer.upstream ? { ...fields, ...targetLayer } : targetLayer
     return {
       ...targetLayer,
-      ...reachOf(fields, isNew && !targetLayer.upstream ? { ...fields, ...targetLayer } : targetLayer),
+      ...reachOf(fields, reachingTarget),
       ...pruneMarks(fields, targetLayer),
       ...(offline === false && { offline }),
       ...(!targetLayer.format && format && { format })

@@ -2,7 +2,7 @@
 // source.
 import { TilecouchError } from '../../errors.js'
 import { userOf } from '../../../core/access.js'
-import { IDENTITY, identityOf, isUnwritable, randomId } from '../../../core/mirror/index.js'
+import { IDENTITY, identityOf, randomId } from '../../../core/mirror/index.js'
 import { attempt } from '../../../core/values.js'
 import { passwordOf } from '../../store/secrets.js'
 import { Couch } from '../../store/couch.js'
@@ -130,7 +130,7 @@ export async function isPublic (couch, signal) {
     throw error
   }
   const security = await couch.find({ path: '_security', signal }).catch(error => {
-    if (!isUnwritable(error)) throw error // a gateway does not return it
+    if (!CLOSED.has(error.code) && error.details?.status !== 405) throw error // a gateway does not return it
   })
   const { names, roles } = security?.members ?? {}
   return !names?.length && !roles?.length

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { feature } from 'topojson-client'
 import { boxAround } from '../../../core/grids/grid.js'
-import { latToY, parseArea } from '../../../core/index.js'
+import { eastOf, latToY, parseArea } from '../../../core/index.js'
 import { attempt } from '../../../core/values.js'
 import { cities, seas } from './names.js'
 
@@ -40,7 +40,7 @@ export function placeOf (bbox) {
 }
 
 /** Degrees. @param {Bbox} bbox */
-const widthOf = ([west, , east]) => east < west ? east - west + 360 : east - west
+const widthOf = bbox => eastOf(bbox) - bbox[0]
 
 const wrap = lon => lon > 180 ? lon - 360 : lon
 
