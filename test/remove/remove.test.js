@@ -123,6 +123,15 @@ onEachStore('removing', backend => {
     assert.deepEqual(await historyOf(url), without(left, tile => tile === '1/3'))
   })
 
+  it('a head of a removed edition that another program writes again is not kept by the next write', async () => {
+    const [{ doc: removedHead }] = await store.couch.docs([ID], { attachments: true })
+    await removeEdition(store, 'osm', yearStart(2022))
+    await write({ ...removedHead, _rev: (await store.couch.get(ID))._rev })
+    assert.equal((await store.write([newest])).failed, 0)
+    const remainingHistory = without(HISTORY, (tile, year) => year === '2022')
+    assert.deepEqual(await historyOf(url), { ...remainingHistory, '1/4': { ...remainingHistory['1/4'], 2023: 40 } })
+  })
+
   it('a whole layer is removed, its document last', async () => {
     await deleteDoc(`osm:${Z}:1:4`)
     await store.write([{ layer: 'osmosis', z: Z, x: 1, y: 1, time: yearStart(2020), bytes: png(1) }])

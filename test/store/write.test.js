@@ -73,6 +73,22 @@ onEachStore('writing versions', backend => {
     await checkLoaded(fixture.url, [tile(T1, 1), tile(T2, 2), tile(T3, 3)])
   })
 
+  it('shows the bytes of the head from an earlier time on if they are written for that time', async () => {
+    await write(tile(T3, 3))
+    assert.deepEqual(await write(tile(T1, 3)), { ...none, backfilled: 1 })
+    await checkLoaded(fixture.url, [tile(T1, 3), tile(T2, 3), tile(T3, 3)])
+  })
+
+  it('refuses other bytes for a time at which the head was confirmed, and confirms a time once', async () => {
+    await write(tile(T1, 1))
+    await write(tile(T3, 1))
+    const { _rev: rev } = await fixture.store.couch.get('osm:3:1:2')
+    assert.deepEqual(await write(tile(T3, 1)), { ...none, unchanged: 1 })
+    assert.equal((await fixture.store.couch.get('osm:3:1:2'))._rev, rev)
+    assert.deepEqual((await fixture.store.write([tile(T3, 2)])).failures.map(({ code }) => code), ['VERSION_TAKEN'])
+    await checkLoaded(fixture.url, [tile(T1, 1), tile(T3, 1)])
+  })
+
   it('refuses other bytes for a time that is taken, in the present and in the past', async () => {
     await write(tile(T1, 1), tile(T2, 2))
     const summary = await fixture.store.write([tile(T2, 9), tile(T1, 8)])

@@ -18,18 +18,32 @@ const kept = page => page.evaluate(async () => {
 const FILES = ['', 'favicon.svg', 'icon-192.png', 'icon-512.png', 'icon-maskable-512.png', 'leaflet.css',
   'leaflet.js', 'manifest.webmanifest', 'offline.js', 'take.js', 'viewer.css', 'viewer.js', 'words.en.json']
 
+/** What the browser has of the service worker and of its files, for the message of a failure. */
+const workerState = page => page.evaluate(async () => {
+  const registration = await navigator.serviceWorker.getRegistration()
+  const files = {}
+  for (const name of await caches.keys()) files[name] = (await (await caches.open(name)).keys()).length
+  const [active, waiting, installing] = ['active', 'waiting', 'installing'].map(name => registration?.[name]?.state)
+  return JSON.stringify({ active, waiting, installing, files })
+})
+
 /** Waits until all files of the page's version are cached and in use, and returns the version. */
 async function waitForVersion (page) {
   const version = await page.evaluate(
     () => new URL(/** @type {any} */ (document.querySelector('script[src*="viewer.js"]')).src).searchParams.get('v')
   )
-  await until(() => page.evaluate(async ([pageVersion, count]) => {
+  const isComplete = () => page.evaluate(async ([pageVersion, count]) => {
     const { active, installing, waiting } = await navigator.serviceWorker.ready
     if (!installing && !waiting) active?.postMessage('rest') // the page sends this after a while
     const name = (await caches.keys()).find(key => key.endsWith(` ${pageVersion}`))
     if (!name || (await (await caches.open(name)).keys()).length < count) return false
     return !installing && !waiting && active?.state === 'activated' && Boolean(navigator.serviceWorker.controller)
-  }, [version, FILES.length]), { what: 'all of a version', timeout: 30000 })
+  }, [version, FILES.length])
+  try {
+    await until(isComplete, { what: 'all of a version', timeout: 30000 })
+  } catch (error) {
+    throw new Error(`no complete version ${version}: ${await workerState(page)}`, { cause: error })
+  }
   return version
 }
 
