@@ -176,8 +176,8 @@ async function follow (hash = location.hash) {
   stage.stack.setBase(place.base ?? operatorBase())
   stage.stack.set(place.layers ?? [])
   stage.clock.setTime(place.compare ? place.compare.to : place.time ?? null)
-  if (stage.doc?.layer !== name) await choose(name, place.view)
-  if (attempt !== following || stage.doc?.layer !== name) return // another layer may have been chosen meanwhile
+  if (stage.doc?.layer !== name && !await choose(name, place.view)) return // a layer was chosen meanwhile
+  if (attempt !== following) return
   stage.comparison.mode = place.mode ?? 'swipe'
   followComparison(place, name)
   const problems = place.problems.join(' ')
@@ -244,7 +244,7 @@ async function choose (name, place) {
   const attempt = ++choosing
   if (isOther && !stage.draws(layer)) {
     await stage.prepare(layer).catch(() => {}) // the page then shows that it cannot be drawn
-    if (attempt !== choosing) return
+    if (attempt !== choosing) return false
   }
   const title = layer.name ?? name
   document.title = `${title} · ${nameOf(store.settings)}`
@@ -255,19 +255,20 @@ async function choose (name, place) {
   showPanel({ layers, stats, chosen: name, ...fresh })
   const isFirst = !stage.doc // the page is still being built, in short steps
   if (isFirst) await breathe()
-  if (attempt !== choosing) return
+  if (attempt !== choosing) return false
   if (isOther) {
     dropOtherRange(name)
     stage.show(store.db, layer)
     countTiles()
   }
   if (isFirst) await breathe()
-  if (attempt !== choosing) return
+  if (attempt !== choosing) return false
   // after stage.show(): the map then allows the zooms of this layer too
   if (place) view.go(place)
   view.see(layer)
   editions.read()
   remember()
+  return true
 }
 
 /** Begins or ends a comparison: of the range of the timeline, else of the first and the newest edition. */

@@ -65,7 +65,7 @@ function requestedChange ({ public: opens, private: closes, readers, reader, wri
     ...(opens && { public: true }),
     ...(closes && { public: false }),
     ...((readers !== undefined || reader) && { readers: groupOf(reader, '--readers', readers) }),
-    ...(hasWriters && { writers: groupOf(writer, '--writers', writers || undefined) }),
+    ...(hasWriters && { writers: groupOf(writer, '--writers', writers) }),
     ...(writers === false && { writers: { names: [], roles: [] } }),
     ...(anyWriter && { writers: null })
   }

@@ -62,7 +62,9 @@ async function runLoad (context, options, names) {
   if (options.dated) {
     // sources without a grid of their own are in the grid of the layer, where their tiles may touch the area
     const usualGrid = selection.area && grid === undefined ? await usualGridOf(context, options, layer) : undefined
-    return loadDatedSet(context, options, names, { settings, selection: { ...selection, usualGrid } })
+    const home = await homeOf(options)
+    const asking = names.some(isServer) ? askingFor(context, options) : {}
+    return loadDatedSet(context, options, names, { settings, selection: { ...selection, usualGrid, home, ...asking } })
   }
   const { name, ...sourceOptions } = await sourceOf(context, options, names, layer)
   const openOptions = { ...selection, ...sourceOptions }
@@ -111,21 +113,28 @@ function checkSources ({ dated, upstream, sourceLayer: sourceName }, names) {
 /** A layer and its time; undefined if the text is no reference: a layer of a WMTS may have any name. */
 const referenceOf = text => attempt(() => parseReference(text))
 
+/** Whether the tiles come from a server: a file may describe one. */
+const isServer = name => isUrl(name) || /\.(json|xml)$/i.test(name)
+
+/** The options for the requests to a server. */
+function askingFor ({ output }, options) {
+  return { ...askingOf(options), onTrouble: error => output.note(`Waiting: ${error.message}`) }
+}
+
+/** The store that is loaded into. Its name and password are sent nowhere else. */
+const homeOf = async ({ db, data }) => await resolveDatabase(db, { data }) ?? ''
+
 /** The source to open, and its options. Without a name: the store that is loaded into. */
-async function sourceOf ({ output }, options, [name], layer) {
+async function sourceOf (context, options, [name], layer) {
   const { idTemplate, sourceLayer: sourceName } = options
   const isRemote = options.upstream !== undefined || (name && isUrl(name))
   const parse = isRemote || isXml(name) ? referenceOf : parseReference
   const from = sourceName === undefined ? { layer } : parse(sourceName)
-  // a file may describe a tile server
-  const isServer = isRemote || /\.(json|xml)$/i.test(name ?? '')
-  const onTrouble = error => output.note(`Waiting: ${error.message}`)
-  const asking = isServer ? { ...askingOf(options), onTrouble } : {}
+  const asking = isRemote || isServer(name ?? '') ? askingFor(context, options) : {}
   if (!isRemote && (name === undefined || isXml(name) || (sourceName === undefined && idTemplate === undefined))) {
     return { name, from, layer, sourceName, ...asking }
   }
-  // the name and password of this store are sent nowhere else
-  const home = await resolveDatabase(options.db, { data: options.data }) ?? ''
+  const home = await homeOf(options)
   if (!isRemote) return { name: await resolveDatabase(name, { side: null }), from, layer, home, idTemplate }
   const upstream = options.upstream === undefined ? undefined : await readUpstream(options.upstream)
   return { name: upstream?.url ?? name, layer, from, sourceName, home, idTemplate, upstream, ...asking }

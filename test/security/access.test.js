@@ -140,7 +140,7 @@ withPeople('access to a store', start => {
     assert.match((await command('--readers', 'staff,guests', '--reader', 'ann', '--writers', 'survey')).out,
       /Nothing to change/)
     assert.equal((await command('--public', '--readers', 'x')).code, 2)
-    for (const options of [['--readers', ''], ['--readers', 'a,,b'], ['--writers', '_admin'],
+    for (const options of [['--readers', ''], ['--readers', 'a,,b'], ['--writers', ''], ['--writers', '_admin'],
       ['--no-writers', '--writer', 'x']]) assert.equal((await command(...options)).code, 1, options.join(' '))
     assert.match((await command('--no-writers')).out, /writes: {3}only admins/)
   })

@@ -7,6 +7,7 @@ import { onEachStore } from '../support/backends.js'
 import { checkInvariants, checkLoaded } from '../support/invariants.js'
 import { png } from '../support/tiles.js'
 import { runCommand } from '../support/cli.js'
+import { startServer } from '../support/server.js'
 import { useFolder } from '../support/folder.js'
 import { writeMbtiles } from './archive-writers.js'
 import { pattern } from '../support/pattern.js'
@@ -162,6 +163,25 @@ onEachStore('a load of a dated set', backend => {
     await assert.rejects(store.at('town', 5, 1, 1, '2022'), { code: 'TILE_NOT_FOUND' })
     assert.deepEqual((await store.at('town', 5, 2, 2, '2022')).bytes, png(9999))
   }).timeout(60000)
+
+  it('sends the name and password of the store to no other server, which learns the contact', async () => {
+    const headers = []
+    const server = await startServer((request, response) => {
+      headers.push(request.headers)
+      response.writeHead(404).end()
+    })
+    Object.assign(process.env, { COUCHDB_USER: 'me', COUCHDB_PASSWORD: 'secret' })
+    try {
+      await run(`${server.url}/town-2023.json`, '--dated', '--contact', 'maps@example.org')
+      await run(`${server.url}/town-2023`, '--dated')
+    } finally {
+      delete process.env.COUCHDB_USER
+      delete process.env.COUCHDB_PASSWORD
+      await server.close()
+    }
+    assert.deepEqual(headers.filter(({ authorization }) => authorization), [])
+    assert.ok(headers.some(sent => sent['user-agent']?.includes('maps@example.org')))
+  })
 
   it('refuses options that contradict each other', async () => {
     writeSet()

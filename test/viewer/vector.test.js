@@ -1,4 +1,4 @@
-/* global document, location, HTMLCanvasElement, OffscreenCanvas, createImageBitmap -- of the page */
+/* global document, location, window, HTMLCanvasElement, OffscreenCanvas, createImageBitmap -- of the page */
 // Vector layers in the viewer: drawn by MapLibre, stepped through in time, and compared feature by feature.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -238,6 +238,37 @@ onViewer('a vector layer', { demo: false, layers: ['steps', 'bounded'], webgl: t
     await waitUntilDrawn(page)
     assert.equal(await page.locator('.tilecouch-compare-handle').count(), 0)
     assert.doesNotMatch(page.url(), /\.\./)
+  })
+
+  it('takes the comparison of its link with it when it is chosen anew before the link has its style', async () => {
+    const page = await stage.open('#steps/3/0/0', screens.small)
+    await page.evaluate(() => { // the first style comes last
+      const shared = /** @type {any} */ (window)
+      const fetchNow = window.fetch
+      const released = new Promise(resolve => { shared.releaseStyle = resolve })
+      window.fetch = async (...request) => {
+        const isHeld = !shared.isStyleHeld && String(request[0]).includes('tilby/style.json')
+        if (!isHeld) return fetchNow(...request)
+        shared.isStyleHeld = true
+        await released
+        const answer = await fetchNow(...request)
+        const bytes = await answer.arrayBuffer()
+        shared.isStyleRead = true
+        return new Response(bytes, answer)
+      }
+    })
+    await page.evaluate(hash => { location.hash = hash }, `#tilby@${FIRST}..${LAST}/${PLACE}`)
+    await page.waitForFunction(() => /** @type {any} */ (window).isStyleHeld)
+    for (const layer of ['bounded', 'tilby']) {
+      await page.locator(`[data-layer="${layer}"]`).click()
+      await page.locator(`[data-layer="${layer}"][aria-pressed="true"]`).waitFor()
+    }
+    await waitUntilDrawn(page)
+    await page.evaluate(() => /** @type {any} */ (window).releaseStyle())
+    await page.waitForFunction(() => /** @type {any} */ (window).isStyleRead)
+    await waitUntilDrawn(page)
+    assert.doesNotMatch(page.url(), /\.\./)
+    assert.equal(await page.locator('.tilecouch-compare-handle').count(), 0)
   })
 
   it('is drawn with "Try again" after the script that draws it did not load', async () => {
