@@ -79,9 +79,12 @@ const MANY = 24 // months from which years are used
 /** `3 days ago`, `in 14 months` @param {number} ms from now on */
 export function fromNow (ms) {
   const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
-  const months = Math.abs(ms) / UNITS[1][1]
-  const isInMonths = months >= 1 && months < MANY
-  const [unit, length] = (isInMonths ? UNITS[1] : UNITS.find(([, least]) => Math.abs(ms) >= least)) ?? ['minute', 60e3]
+  const span = Math.abs(ms)
+  const [, month] = UNITS[1]
+  const isInMonths = span >= month && span < MANY * month
+  // 59.5 minutes are an hour: rounded minutes would be 60
+  const roundsToUnit = ([, length], index) => span + (UNITS[index + 1]?.[1] ?? length) / 2 >= length
+  const [unit, length] = (isInMonths ? UNITS[1] : UNITS.find(roundsToUnit)) ?? UNITS[UNITS.length - 1]
   return format.format(Math.round(ms / length), unit)
 }
 

@@ -119,6 +119,9 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     const card = await openTake(page)
     await ownSize(card, 100, 512)
     await card.getByText('Width and height are whole numbers from 160 to 8192.').waitFor()
+    const edges = [card.getByLabel('Width in pixels'), card.getByLabel('Height in pixels')]
+    const [left, right] = await Promise.all(edges.map(edge => edge.boundingBox()))
+    assert.equal(left?.y, right?.y, 'both edges are in one line')
     await card.getByRole('button', { name: 'Make the image' }).press('Enter')
     assert.equal(await card.locator('progress').isVisible(), false)
     await ownSize(card, 8000, 8000)

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { timelineWords } from '../../client/timeline/words.js'
 import { Device } from '../../attachments/device.js'
 import { parsePlace, placesIn } from '../../attachments/find/coordinates.js'
-import { formatsOf } from '../../attachments/format.js'
+import { formatsOf, fromNow } from '../../attachments/format.js'
 import { AnswerError, ask } from '../../attachments/requests.js'
 import { say, wordsOf } from '../../attachments/words.js'
 import { languageOf, languages, localeOf } from '../../attachments/words/locale.js'
@@ -108,6 +108,15 @@ describe('the languages of the page', () => {
     assert.deepEqual(written('en-US', 'en'), ['Jun 20, 2024', '2:05 PM', '2:05:30 PM', 'Jun 20', '2.3 kB', '12.3 MB'])
     assert.deepEqual(written('de', 'de'), ['20. Juni 2024', '14:05', '14:05:30', '20. Juni', '2,3 kB', '12,3 MB'])
     assert.deepEqual(written('fr', 'fr'), ['20 juin 2024', '14:05', '14:05:30', '20 juin', '2,3 ko', '12,3 Mo'])
+  })
+
+  it('write how long ago something was in a unit that it fills after rounding', () => {
+    const [minute, hour, day] = [60e3, 3600e3, 86400e3]
+    const spans = [20e3, 59.4 * minute, 59.6 * minute, 23.4 * hour, 23.6 * hour, 29.8 * day, 30 * day, 400 * day]
+    assert.deepEqual(spans.map(span => fromNow(-span)), [
+      'this minute', '59 minutes ago', '1 hour ago', '23 hours ago', 'yesterday', '30 days ago', 'last month',
+      '13 months ago'
+    ])
   })
 })
 
