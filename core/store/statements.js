@@ -166,6 +166,11 @@ export class LayerStatements {
     return this.removals.some(({ finished }) => !finished)
   }
 
+  /** Whether no removal withdraws statements of a run for a time. @param {{time: string, run: string}} statements */
+  isWhole ({ time, run }) {
+    return !this.removals.some(removal => takesOut(removal, time, run))
+  }
+
   /** @param {string} id of a head */
   isRemoved (id, time, run) {
     const { z, x, y } = this.removals.length ? parseTileId(id) : { z: 0, x: 0, y: 0 }

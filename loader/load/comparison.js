@@ -5,7 +5,6 @@ import { canContinue } from '../../core/feed-position.js'
 import { fingerprint } from '../../core/fingerprint.js'
 import { ignoring } from '../../core/promises.js'
 import { GONE, TileSet, contentOf, placeOfTile, tilesOfPlace } from '../../core/store/blocks.js'
-import { takesOut } from '../../core/store/statements.js'
 import { settleAll, tilesOf } from '../store/settle.js'
 import { baselineDefaults, feedPositionOf, tilesSince, trustedNow, writesBetween } from './baseline.js'
 
@@ -63,12 +62,6 @@ export class Comparison {
     /** Tiles that differ from all manifests. @type {Set<string>} */
     this.differing = trusted?.differing ?? new Set()
   }
-
-  /**
-   * Whether no removal withdraws statements of a manifest.
-   * @type {(manifest: import('../../core/store/statements.js').Manifest) => boolean}
-   */
-  isWhole = ({ time, run }) => !this.statements.removals.some(removal => takesOut(removal, time, run))
 
   /**
    * Whether a tile is as the manifests say. If no other program has written it since, this needs no request.
@@ -161,7 +154,9 @@ export class Comparison {
     if (this.differing.size > baselineDefaults.most) return undefined
     // another load may have written its manifest, but not settled its tiles yet
     const editions = await this.store.editions(this.layer)
-    if (editions.some(({ time, finished }) => !finished && time !== this.time)) return undefined
+    const isUnsettled = ({ time, finished }) =>
+      !finished && time !== this.time && statements.manifests.some(manifest => manifest.time === time)
+    if (editions.some(isUnsettled)) return undefined
     const storedRuns = statements.runs
     const trusted = new Set([...this.trusted?.runs ?? [], run])
     const runs = [...trusted].filter(trustedRun => storedRuns.has(trustedRun)).sort().slice(-baselineDefaults.runs)

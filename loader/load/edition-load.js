@@ -75,16 +75,18 @@ export class EditionLoad {
 
   async run () {
     await this.#open()
+    let summary
     try {
       await this.#begin()
       const options = this.#writeOptions()
-      const summary = this.#reader.count(await this.store.write(this.#reader.versions(), options))
+      summary = this.#reader.count(await this.store.write(this.#reader.versions(), options))
       if (!summary.tiles && !this.source.diff) throw emptySource(this.source)
       const published = await this.#publish(summary, options)
       const baseline = await this.#settle(summary, options, published)
       return await this.#finish(summary, { ...published, baseline })
     } catch (error) {
-      if (error.summary) this.#reader.count(error.summary)
+      if (summary?.tiles) error.summary = summary
+      else if (error.summary) this.#reader.count(error.summary)
       // the first error is the one to report
       if (!this.#layerBefore) await dropEmptyLayer(this.store, this.layer, this.#run).catch(() => {})
       throw error
@@ -193,7 +195,6 @@ export class EditionLoad {
   /** Writes gone versions for a complete edition, and then the manifest. */
   async #publish (summary, options) {
     const { store, source, layer, time, zooms } = this
-    const comparison = /** @type {Comparison} */ (this.#comparison)
     // a source whose tiles all fail is broken, not empty
     const removes = this.complete && summary.failed < summary.tiles
     if (removes) {
@@ -201,7 +202,7 @@ export class EditionLoad {
       const isSelected = this.#isSelected
       await writeGone(store, source, { layer, time, isSelected, absent: await absent, summary, options })
     }
-    const manifests = this.#statements.manifests.filter(comparison.isWhole)
+    const manifests = this.#statements.manifests.filter(manifest => this.#statements.isWhole(manifest))
     const complete = removes && !summary.failed
     return this.#manifest.publish({ complete, area: this.#area, zooms, known: manifests })
   }
@@ -341,9 +342,8 @@ async function writeGone (store, source, { layer, time, isSelected, absent, summ
   try {
     addRemoved(summary, await store.write(versions(), options))
   } catch (error) {
-    if (!error.summary) throw error
-    addRemoved(summary, error.summary)
-    throw Object.assign(error, { summary })
+    if (error.summary) addRemoved(summary, error.summary)
+    throw error
   }
 }
 

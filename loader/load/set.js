@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { checkLayer, compareIds } from '../../core/index.js'
 import { ignoring } from '../../core/promises.js'
+import { LayerStatements } from '../../core/store/statements.js'
 import { TilecouchError } from '../errors.js'
 import { nameTime, timeInName } from './dated.js'
 import { FolderReader } from '../formats/folder/reader.js'
@@ -119,15 +120,18 @@ export async function loadSet (store, set, { layer, title = '{name}', onBegin, o
   const counts = Object.fromEntries(COUNTS.map(field => [field, 0]))
   const total = { layer, editions: /** @type {SetEdition[]} */ ([]), ...counts }
   const add = summary => { for (const field of COUNTS) total[field] += summary[field] }
+  const statements = new LayerStatements(store.couch, layer, options.signal)
   try {
     for (const [index, member] of members.entries()) {
       if (options.signal?.aborted) throw new TilecouchError('ABORTED')
       const { path: file, name, time } = member
       const sourceState = await identify(file, { opening, complete: Boolean(options.complete) })
       const before = await store.edition(layer, time)
+      const isLoaded = sourceState && before?.finished && !before.failed && before.of === sourceState
+      if (isLoaded) await statements.refresh() // its tiles may have been removed since
       /** @type {SetEdition} */
       let edition
-      if (sourceState && before?.finished && !before.failed && before.of === sourceState) {
+      if (isLoaded && statements.isWhole(before)) {
         edition = { path: file, name, time, skipped: true, edition: before }
       } else {
         const source = await openSource(file, { ...opening, usualGrid: (await store.grid(layer)).field })

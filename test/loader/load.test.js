@@ -166,6 +166,16 @@ onEachStore('a load', backend => {
     assert.deepEqual([result.created, result.unchanged], [2, 14])
   })
 
+  it('counts its tiles also if it fails after the last one', async () => {
+    const { putEdition } = store
+    store.putEdition = (layer, time, fields) => {
+      if (fields.finished) throw new Error('the store is gone')
+      return putEdition.call(store, layer, time, fields)
+    }
+    const { message, summary } = await run(grid(2), T1).catch(error => error)
+    assert.deepEqual([message, summary?.tiles, summary?.created], ['the store is gone', 4, 4])
+  })
+
   it('fails when the source does not give its tiles in order', async () => {
     await run(grid(3), T1)
     const unordered =

@@ -201,6 +201,17 @@ onEachStore('the baseline of an edition', backend => {
     }
   }
 
+  it('is the last manifest, even if a load of another time was never finished', async () => {
+    const store = open(url)
+    const broken = sourceAfter(D, () => { throw new Error('the disk is gone') })
+    await edition(store, 'left', 2022, D)
+    await assert.rejects(load(store, broken, { layer: 'left', time: yearStart(2023) }), /the disk is gone/)
+    await edition(store, 'left', 2024, D)
+    store.couch.asked = 0
+    assert.equal((await edition(store, 'left', 2025, D)).unchanged, SIDE ** 2)
+    assert.ok(store.couch.asked < FEW, `${store.couch.asked} tiles were asked for`)
+  }).timeout(60000)
+
   it('needs no feed of changes where the same client wrote other documents meanwhile', async () => {
     const store = open(url)
     const source = sourceAfter(D, async () => {

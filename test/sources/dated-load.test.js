@@ -103,6 +103,17 @@ onEachStore('a load of a dated set', backend => {
       /^.*loaded before\n.*loaded before\n.*loaded before\ntown: 3 editions, all loaded before\n$/)
   }).timeout(60000)
 
+  it('loads an archive again whose tiles were removed since', async () => {
+    writeSet()
+    await run(folder.path('set/*.mbtiles'), '--dated')
+    const scope = ['--until', TIMES[0], '--bbox', '-180,0,0,80']
+    assert.equal((await runCommand(['remove', 'town', ...scope, '--yes', '--db', url])).code, 0)
+    const { editions: loadedEditions } = JSON.parse((await run(folder.path('set/*.mbtiles'), '--dated', '--json')).out)
+    assert.deepEqual(loadedEditions.map(({ skipped }) => skipped), [false, true])
+    const store = await Store.open(url)
+    assert.deepEqual((await store.at('town', 5, 1, 5, '2021')).bytes, png(1050))
+  }).timeout(60000)
+
   it('lists bad tiles, stores the good tiles, and loads that source again in the next run', async () => {
     writeSet()
     writeMbtiles(folder.path('set/town-2024.mbtiles'),
