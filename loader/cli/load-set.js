@@ -1,5 +1,5 @@
 // tilecouch load --dated: sources with times in their names, each as an edition.
-import { loadSet, openSet } from '../load/set.js'
+import { checkDiffs, loadSet, openSet } from '../load/set.js'
 import { countLines, failureLines, loadFigures, rates, warningLines } from './load-report.js'
 import { fillStore } from './new-store.js'
 import { bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'
@@ -12,6 +12,7 @@ export async function loadDatedSet (context, options, names, { settings, selecti
   const { output } = context
   const set = await openSet(names, { ...selection, onProblem: error => output.note(`Also: ${error.message}`) })
   const { length } = set.members
+  checkDiffs(set, settings.complete)
   announceSet(output, set)
   if (options.dryRun) return showSet(output, settings.layer, set)
   const progress = new CountingProgress(output)

@@ -169,7 +169,7 @@ function loadOne (context, options, { settings, opening: openOptions, source: op
       const usualGrid = (await store.grid(layer)).field
       const source = openedSource
         ? await inGridOf(usualGrid, openedSource, name, openOptions)
-        : await openSource(url, { ...openOptions, home: url })
+        : await openSource(url, { ...openOptions, usualGrid, home: url })
       if (source.counts) announce(output, layer, await estimate(store, layer, source.counts))
       progress.count(countSource(source))
       let clockTime // the time of the load, if it is that of the clock
@@ -228,7 +228,7 @@ async function dryRun (context, options, { settings, opening, source, name }) {
     const usualGrid = store && (await store.grid(layer)).field
     const opened = source
       ? await inGridOf(usualGrid, source, name, opening)
-      : await openSource(url, { ...opening, home: url })
+      : await openSource(url, { ...opening, usualGrid, home: url })
     try {
       checkComplete(opened, complete)
       const plan = await planLoad(store, opened, { layer, time, complete, area, zooms, signal })

@@ -1,7 +1,9 @@
 // Plans a load for its dry run: lists the tiles of the source, without reading their bytes.
-import { checkLayer, gridOf, layerId, now, selectorOf, startOf } from '../../core/index.js'
+import { checkLayer, checkNewLayer, gridOf, layerId, now, selectorOf, startOf } from '../../core/index.js'
 import { ignoring } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
+import { changedLayer } from '../store/layers.js'
+import { withFields } from './edition-load.js'
 import { Georeference } from './georeference.js'
 import { missingTiles } from './missing.js'
 
@@ -27,11 +29,13 @@ import { missingTiles } from './missing.js'
  */
 export async function planLoad (store, source, { layer, time, complete, area: areaOption, zooms, signal }) {
   checkLayer(layer)
+  if (!store) checkNewLayer(layer)
   const editionTime = time ? startOf(time) : source.time ?? now()
   const doc = await store?.couch.get(layerId(layer))
   const editions = store && doc ? await store.editions(layer) : []
   const hasOthers = editions.some(edition => edition.time !== editionTime && edition.finished)
-  const grid = gridOf({ ...source.fields, ...doc })
+  const change = stored => withFields(stored, source.fields)
+  const grid = gridOf(store ? await changedLayer(store.couch, layer, doc, change) : source.fields)
   const area = areaOption?.in(grid)
   const georeference = new Georeference(source, { grid, layerBounds: hasOthers ? doc.bounds : undefined })
   const byZoom = await countByZoom(source, georeference.extent, signal)

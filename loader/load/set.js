@@ -114,9 +114,8 @@ function refuseTwins (members) {
 export async function loadSet (store, set, { layer, title = '{name}', onBegin, onEdition, ...options }) {
   const { members, options: opening } = set
   checkLayer(layer)
+  checkDiffs(set, options.complete)
   const { area, zooms } = opening
-  const diff = members.find(member => member.diff)
-  if (diff) checkComplete({ name: diff.path, diff: true }, Boolean(options.complete))
   const counts = Object.fromEntries(COUNTS.map(field => [field, 0]))
   const total = { layer, editions: /** @type {SetEdition[]} */ ([]), ...counts }
   const add = summary => { for (const field of COUNTS) total[field] += summary[field] }
@@ -154,6 +153,12 @@ export async function loadSet (store, set, { layer, title = '{name}', onBegin, o
     throw Object.assign(error, { summary: total })
   }
   return total
+}
+
+/** Refuses a diff of a set for complete editions. @param {DatedSet} set @param {boolean} [complete] */
+export function checkDiffs ({ members }, complete = false) {
+  const diff = members.find(member => member.diff)
+  if (diff) checkComplete({ name: diff.path, diff: true }, complete)
 }
 
 /** Whether a name contains one time or several. @param {string} [name] of a layer */

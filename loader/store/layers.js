@@ -22,21 +22,31 @@ export async function defineLayer (couch, layer, fields = {}, { isThere = false 
   checkLayer(layer)
   const doc = await couch.update(layerId(layer), async stored => {
     if (!stored && isThere) throw new TilecouchError('LAYER_GONE', { layer })
-    if (!stored) checkNewLayer(layer)
-    const { type, layer: _, ...before } = fieldsOf(stored ?? {})
-    const valid = stored ? examine({ ...stored, type: 'layer', layer }).valid : {}
-    const entries = Object.entries({ ...before, ...(typeof fields === 'function' ? fields(valid) : fields) })
-    // fields of a later tilecouch stay as they are
-    const isOfLater = ([field, value]) => !Object.hasOwn(layerRules, field) &&
-      Object.hasOwn(before, field) && isDeepStrictEqual(value, before[field])
-    const changedFields = Object.fromEntries(entries.filter(entry => !isOfLater(entry)))
-    const changed = checkSound({
-      ...Object.fromEntries(entries.filter(isOfLater)), ...layerDocument(layer, changedFields)
-    })
-    if (!isSameGrid(valid, changed) && !await isEmptyLayer(couch, layer)) throw otherGrid(layer, valid, changed)
+    const changed = await changedLayer(couch, layer, stored, fields)
     return stored && isDeepStrictEqual({ ...changed, _rev: stored._rev }, stored) ? undefined : changed
   })
   return withoutType(doc)
+}
+
+/**
+ * The document of a layer with changed fields, if these are valid.
+ * @param {any} stored undefined: the layer is new
+ * @param {Record<string, any> | ((stored: Record<string, any>) => Record<string, any>)} fields
+ */
+export async function changedLayer (couch, layer, stored, fields) {
+  if (!stored) checkNewLayer(layer)
+  const { type, layer: _, ...before } = fieldsOf(stored ?? {})
+  const valid = stored ? examine({ ...stored, type: 'layer', layer }).valid : {}
+  const entries = Object.entries({ ...before, ...(typeof fields === 'function' ? fields(valid) : fields) })
+  // fields of a later tilecouch stay as they are
+  const isOfLater = ([field, value]) => !Object.hasOwn(layerRules, field) &&
+    Object.hasOwn(before, field) && isDeepStrictEqual(value, before[field])
+  const changedFields = Object.fromEntries(entries.filter(entry => !isOfLater(entry)))
+  const changed = checkSound({
+    ...Object.fromEntries(entries.filter(isOfLater)), ...layerDocument(layer, changedFields)
+  })
+  if (!isSameGrid(valid, changed) && !await isEmptyLayer(couch, layer)) throw otherGrid(layer, valid, changed)
+  return changed
 }
 
 /** Whether a layer has no tiles. @param {import('./couch.js').Couch} couch @param {string} layer */

@@ -267,6 +267,40 @@ onEachStore('a layer in another grid', backend => {
       [[TIMES[0], 1], [TIMES[1], 1], [TIMES[2], 1]])
   })
 
+  it('refuses a WMTS and a layer of a store in Web Mercator, also for a plan', async () => {
+    const store = await newStore()
+    await load(store, sourceOf(18, 30, 20), { layer: 'alps', time: TIMES[0], fields: { grid: 'LV95' } })
+    await load(store, sourceOf(8, 133, 90), { layer: 'plain', time: TIMES[0] })
+    const wmts = await startWmts(gridOf())
+    try {
+      const sources = [[`${wmts.url}/caps.xml`], [store.at, '--source-layer', 'plain'], ['--source-layer', 'plain']]
+      for (const source of sources) {
+        for (const more of [[], ['--dry-run']]) {
+          const { code, err } = await runCommand(['load', ...source, '--layer', 'alps', '--db', store.at,
+            '--bbox', '7,46,8,47', '--zoom', '8', '--time', TIMES[1], '--i-have-permission', ...more])
+          assert.equal(code, 1, `${source} ${more}`)
+          assert.match(err, /\[OTHER_GRID\]/, `${source} ${more}`)
+        }
+      }
+    } finally {
+      await wmts.close()
+    }
+    assert.equal((await store.editions('alps')).length, 1)
+  }).timeout(60000)
+
+  it('is where a plan ignores tiles at zooms that it lacks', async () => {
+    const store = await newStore()
+    const files = { '18/30/20': await draw(18, 30, 20, 1), '3/1/1': await draw(3, 1, 1, 1) }
+    const file = path.join(folder, 'zooms.pmtiles')
+    await writeFile(file, writeArchive({ tiles: files }))
+    const run = (...options) =>
+      runCommand(['load', file, '--layer', 'alps', '--grid', 'LV95', '--db', store.at, '--dry-run', ...options])
+    const plan = await run('--json')
+    assert.equal(plan.code, 0, plan.err)
+    assert.deepEqual(JSON.parse(plan.out).bounds, gridOf({ grid: 'LV95' }).tileBounds(18, 30, 20))
+    assert.match((await run('--bbox', '10,46,10.1,46.1')).err, /\[SOURCE_EMPTY\]/)
+  })
+
   it('refuses a tile outside its grid', async () => {
     const store = await newStore()
     const summary = await load(store, {

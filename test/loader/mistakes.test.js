@@ -312,6 +312,15 @@ describe('a mistake on the command line', function () {
       assert.ok(!existsSync(folder.path('data')))
     })
 
+    it('of a load into a layer whose name is reserved', async () => {
+      for (const prepare of [() => {}, () => Store.create(url)]) {
+        await prepare()
+        const { code, err } = await load(tiles('tiles'), '--layer', 'tile', '--dry-run')
+        assert.equal(code, 1)
+        assert.match(err, /the name is reserved \[BAD_LAYER\]/)
+      }
+    })
+
     it('of a complete load, which says how much of the layer would become gone', async () => {
       const store = await Store.create(url)
       await store.defineLayer('osm')

@@ -59,7 +59,7 @@ onEachStore('tilecouch load', backend => {
   it('loads from a WMS that a file describes', async () => {
     await map.store.defineLayer('map', { tileSize: 64 })
     folder.write(
-      { 'wms.json': JSON.stringify(
+      { 'wms.json': '\ufeff' + JSON.stringify(
         { type: 'wms', url: `${map.upstream.url}/wms`, layers: 'map', buffer: 0 }
       ), 'bad.json': '{ "type": "wms" ' }
     )

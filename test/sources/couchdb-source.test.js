@@ -58,6 +58,14 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
     }
   })
 
+  it('counts rows of another grid from the south, and knows its columns and rows', async () => {
+    await put([docOf('g-2-3-1', png(1)), docOf('g-2-4-0', png(2))])
+    const source = await open(TEMPLATE, { grid: 'WorldCRS84Quad', scheme: 'tms' })
+    assert.deepEqual((await collect(source)).map(({ z, x, y }) => [z, x, y]), [[2, 3, 0]])
+    assert.equal(source.ignored, 1)
+    await source.close()
+  })
+
   it('skips and counts other documents; reads a single attachment that is not called tile', async () => {
     const image = { content_type: 'image/png', data: png(1).toString('base64') }
     await put([

@@ -1,6 +1,6 @@
 // Opens a CouchDB database of another program as a source: its documents are tiles with one attachment, as the cache of
 // MapProxy writes them. Their ids contain the places, but in another order than ours, so the list is spooled first.
-import { MAX_ZOOM, flipY } from '../../../core/index.js'
+import { gridOf } from '../../../core/index.js'
 import { shared } from '../../../core/promises.js'
 import { TilecouchError } from '../../errors.js'
 import { Spool } from '../../formats/spool.js'
@@ -16,8 +16,8 @@ const GUESS = 32e3 // bytes of a tile before any was read
 export const recognisesUrl = (url, { idTemplate }) => idTemplate !== undefined
 
 /** @type {import('./index.js').OpenSource} */
-export async function open (name, { idTemplate, scheme, selected, home, signal }) {
-  const template = new IdTemplate(idTemplate)
+export async function open (name, { idTemplate, scheme, grid, selected, home, signal }) {
+  const template = new IdTemplate(idTemplate, gridOf({ grid }))
   const couch = await openDatabase(name, { home, signal })
   const list = new TileList(couch, template, { tms: scheme === 'tms', selected, signal })
   await list.begin()
@@ -107,7 +107,7 @@ class TileList {
       throw new TilecouchError('BAD_OPTION', { option: '--id-template', value: this.template.text, why })
     }
     const { z, x } = tile
-    const y = this.tms ? flipY(z, tile.y) : tile.y
+    const y = this.tms ? this.template.grid.flipY(z, tile.y) : tile.y
     if (this.selected(z, x, y)) spool.add(z, x, y, id)
   }
 
@@ -145,7 +145,8 @@ const PART = /%\((\w+)\)[-+ #]?(?:0?\d*)[sdi]|(%%)|\{(\w+)\}/g
 const COORDINATES = ['z', 'x', 'y']
 
 export class IdTemplate {
-  constructor (text) {
+  /** @param {any} text @param {import('../../../core/grids/grid.js').Grid} [grid] of the tiles */
+  constructor (text, grid = gridOf()) {
     const bad = why => new TilecouchError('BAD_OPTION', { option: '--id-template', value: text, why })
     const template = text.replace(/^%\(couch_url\)s\//, '') // in MapProxy's configuration: the database
     let pattern = ''
@@ -181,6 +182,7 @@ export class IdTemplate {
     if (/\{|\}|%\(/.test(literal)) throw bad('a brace or %( belongs neither to %(name)s nor to {name}')
     if (/\}\{|\)[sdi]%\(/.test(template)) throw bad('two names need something between them')
     this.text = text
+    this.grid = grid
     this.pattern = new RegExp(`^${pattern}$`, 's')
   }
 
@@ -193,7 +195,7 @@ export class IdTemplate {
     const groups = this.pattern.exec(id)?.groups
     if (!groups) return undefined
     const [z, x, y] = COORDINATES.map(name => +groups[name])
-    if (z > MAX_ZOOM || x >= 2 ** z || y >= 2 ** z) return undefined
+    if (!this.grid.has(z, x, y)) return undefined
     return { z, x, y, names: this.names.map(name => groups[name]) }
   }
 }
