@@ -4,9 +4,9 @@ import { recordRemoval } from '../store/activity.js'
 import { expire } from '../maintain/expired/index.js'
 import { confirmation } from './passwords.js'
 import { refuse, timeOrAgo } from './options.js'
-import { BLANK, bytes, count, moreLine, plural, table } from './output.js'
+import { BLANK, bytes, count, diskWords, moreLine, plural, table } from './output.js'
 import { LiveReport } from './live.js'
-import { ProgressLine } from './progress.js'
+import { IndexProgress, ProgressLine } from './progress.js'
 import { runStoreTask } from './task.js'
 
 const SHOWN = 20 // tiles listed; --limit changes that, --json has more
@@ -27,7 +27,7 @@ export const expiredOptions = [
  * @param {import('./program.js').Context} context
  * @param {any} options
  * @param {string[]} names
- * @param {Pick<ExpireOptions, 'action' | 'withPast' | 'purge' | 'seeding'>} settings
+ * @param {Pick<ExpireOptions, 'action' | 'withPast' | 'purge' | 'compact' | 'seeding'>} settings
  */
 export async function expiredCommand (context, options, names, { action, seeding, ...removal }) {
   const { output, signal } = context
@@ -63,6 +63,7 @@ export async function expiredCommand (context, options, names, { action, seeding
         const tally = await expire(store, {
           ...settings,
           onState: report?.change,
+          onCompact: live ? undefined : new IndexProgress(output).show,
           onProgress (done) {
             onProgress(done)
             const { changed, unchanged, missing, failed, removed, ended } = done
@@ -131,7 +132,8 @@ function reportLines (tally, { removes, dryRun, ended }) {
     skipped.map(({ layer, reason }) => `  skipped: ${layer}: ${reason}`),
     troubles.map(({ layer, reason }) => `  given up for now: ${layer}: ${reason}`),
     examples.slice(0, SHOWN).map(({ id, what, reason }) => `  ${what}: ${id}: ${reason}`),
-    moreLine(examples.length > SHOWN ? tally.failed + tally.refused : 0, SHOWN)
+    moreLine(examples.length > SHOWN ? tally.failed + tally.refused : 0, SHOWN),
+    diskWords(tally.compaction)
   ]
 }
 

@@ -106,10 +106,10 @@ export const countWords = counts =>
 
 /**
  * The space that a compaction freed.
- * @param {import('../maintain/compact.js').Compaction} [compaction] @param {string} [when] of --compact
+ * @param {import('../maintain/compact.js').Compaction} [compaction]
  */
-export function diskWords (compaction, when) {
-  if (!compaction || when === 'never') return []
+export function diskWords (compaction) {
+  if (!compaction) return []
   const { before, after, done, why } = compaction
   if (!before.file) return done ? ['Disk: compacted; the size of this store is unknown'] : []
   const sizes = ({ file, views }) => `${bytes(file)} and ${bytes(views.file)} of indexes`

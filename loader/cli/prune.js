@@ -28,7 +28,10 @@ export const pruneCommand = {
     '-n, --dry-run', '--yes', '--live',
     ['--every <duration>', 'with --live: time between two rounds (default: 1h)', { parse: readInterval }]
   ],
-  needs: [['--with-past', '--expired'], ['--before', '--expired'], ['--limit', '--expired']],
+  needs: [
+    ['--with-past', '--expired'], ['--before', '--expired'], ['--limit', '--expired'], ['--every', '--live']
+  ],
+  excludes: [['--every', ['--expired'], 'expired tiles are removed when they expire']],
   help: `Examples:
   tilecouch prune osm --keep-daily 30 --keep-monthly 12 --keep-yearly 10 --dry-run
   tilecouch prune --all --live --every 6h
@@ -48,7 +51,10 @@ function readInterval (text) {
 async function runPrune (context, options, layers) {
   const { expired = false, withPast = false, purge = false, live = false, dryRun = false, every = HOUR } = options
   if (expired && retentionOf(options)) refuse('--expired', true, 'a retention policy does not go with it')
-  if (expired) return expiredCommand(context, options, layers, { action: 'remove', withPast, purge })
+  if (expired) {
+    const { compact } = options
+    return expiredCommand(context, options, layers, { action: 'remove', withPast, purge, compact })
+  }
   const [layer] = layers
   const policy = checkPolicy(options, layers)
   const { output, signal } = context

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { checkLayer, endOf, parseTilePath, startOf, styleId } from '../../core/index.js'
 import { recordActivity, removedFields } from '../store/activity.js'
 import { TilecouchError } from '../errors.js'
-import { compact } from '../maintain/compact.js'
+import { compactAfter } from '../maintain/compact.js'
 import { openRegular } from '../formats/files.js'
 import { sourceError } from '../formats/reading.js'
 import { removeEdition, removeLayer, removeStyle, removeTiles } from '../maintain/remove/index.js'
@@ -15,7 +15,6 @@ import { byCause, bytes, count, diskWords, linesOf, plural } from './output.js'
 import { IndexProgress, ProgressLine } from './progress.js'
 import { runTask } from './task.js'
 
-const WHEN = { auto: 'worth', always: 'always', never: 'never' }
 const PARTS = ['--bbox', '--polygon', '--zoom', '--since', '--until']
 const PURGE_NOTE = 'Heads are purged: a mirror that does not hear of it in the next seconds keeps them and must be ' +
   'purged as well. See docs/removing.md.'
@@ -78,11 +77,10 @@ async function runRemove (context, options, layer) {
         const summary = await remove({ purge, signal, onProgress })
         await recordActivity(store.couch, 'remove', removalChange(layer, selection, summary))
         if (!summary.versions) return summary
-        const index = new IndexProgress(output)
-        const compaction = await compact(store, { when: WHEN[options.compact], signal, onProgress: index.show })
-        return { ...summary, compaction }
+        const onCompact = new IndexProgress(output).show
+        return { ...summary, ...await compactAfter(store, options.compact, summary.versions, { signal, onCompact }) }
       },
-      report: summary => [removedLines(summary), diskWords(summary.compaction, options.compact)],
+      report: summary => [removedLines(summary), diskWords(summary.compaction)],
       isFaulty: summary => summary.changed + summary.refused
     })
   })

@@ -44,7 +44,7 @@ const isSlack = ({ file, active }, { ratio, slack }) => file - active >= slack &
 /**
  * @param {import('../store/index.js').Store} store
  * @param {object} [options]
- * @param {'worth' | 'always' | 'never'} [options.when] worth: if it frees enough
+ * @param {'worth' | 'always'} [options.when] worth: if it frees enough
  * @param {AbortSignal} [options.signal] stops waiting; the server continues
  * @param {(state: Partial<Sizes & import('../store/indexes.js').IndexProgress>) => void} [options.onProgress] called
  *   with the progress of indexes that are behind, then with sizes
@@ -56,7 +56,6 @@ export async function compact (store, { when = 'worth', signal, onProgress, limi
   const settings = { ...compactDefaults, ...limits }
   const before = await sizesOf(store, { signal })
   const notDone = why => ({ before, after: before, done: false, why })
-  if (when === 'never') return notDone('it was not asked for')
   const [data, views] = when === 'always' ? [true, true] : [isSlack(before, settings), isSlack(before.views, settings)]
   if (!data && !views) return notDone('there is too little to be had')
   try {
@@ -76,6 +75,19 @@ export async function compact (store, { when = 'worth', signal, onProgress, limi
   await waitForEnd(store, settings, { signal, onProgress })
   const after = await sizesOf(store, { signal })
   return { before, after, done: true, why: when === 'always' ? 'it was asked for' : 'there was enough to be had' }
+}
+
+/**
+ * Compacts a store after documents were removed.
+ * @param {import('../store/index.js').Store} store
+ * @param {'auto' | 'always' | 'never'} when auto: if it frees enough
+ * @param {number} removed number of removed documents
+ * @param {{signal?: AbortSignal, onCompact?: NonNullable<Parameters<typeof compact>[1]>['onProgress']}} options
+ * @returns {Promise<{compaction?: Compaction}>}
+ */
+export async function compactAfter (store, when, removed, { signal, onCompact }) {
+  if (when === 'never' || (when === 'auto' && !removed)) return {}
+  return { compaction: await compact(store, { when: when === 'auto' ? 'worth' : when, signal, onProgress: onCompact }) }
 }
 
 const post = (couch, path, signal) => couch.request({ method: 'POST', path, body: {}, signal })

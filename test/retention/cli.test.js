@@ -140,8 +140,11 @@ describe('expired tiles on the command line', () => {
     const limited = await runAtTerminal(['prune', 'osm', '--expired', '--limit', '2', '--db', map.url], 'no')
     assert.match(limited.err, /^3 tiles have expired \(.*\); 2 of them would be removed\.\n/)
     assert.deepEqual(await map.history(0), ['0 tile head 0'])
-    const { removed, listed: tiles } = JSON.parse((await run('prune', '--all', '--expired', '--yes', '--json')).out)
-    assert.deepEqual([removed, tiles, await map.history(0)], [3, [], []])
+    const removal = await run('prune', '--all', '--expired', '--yes', '--compact', 'always', '--json')
+    const { removed, listed: tiles, compaction } = JSON.parse(removal.out)
+    assert.deepEqual([removed, tiles, await map.history(0), compaction.done], [3, [], [], true])
+    assert.match((await run('prune', '--all', '--expired', '--yes', '--compact', 'always')).out, /^Disk: /m)
+    assert.doesNotMatch((await run('prune', '--all', '--expired', '--yes')).out, /^Disk: /m)
   })
 
   it('are fetched only when the layer has an upstream', async () => {
@@ -157,7 +160,8 @@ describe('expired tiles on the command line', () => {
       ['prune', '--expired'], ['prune', 'osm', '--all', '--expired'],
       ['prune', 'osm', '--with-past'], ['prune', 'osm', '--limit', '3'],
       ['prune', 'osm', '--expired', '--keep-last', '3'], ['prune', 'osm', '--expired', '--live', '--dry-run'],
-      ['prune', 'osm', 'relief'],
+      ['prune', 'osm', 'relief'], ['prune', 'osm', '--keep-last', '3', '--every', '6h'],
+      ['prune', '--all', '--expired', '--live', '--every', '6h', '--yes'],
       ['seed', '--expired'], ['seed', 'osm', '--live'], ['seed', '--all'], ['seed', 'osm', '--expired', '--zoom', '3'],
       ['seed', 'osm', '--expired', '--failed', 'x'], ['copy', 'osm', 'b', '--move', '--zoom', '3'],
       ['copy', 'osm', '--move'], ['copy', 'osm', 'b', '--purge']

@@ -4,6 +4,7 @@ import {
 } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { seed } from '../../load/seed/index.js'
+import { compactAfter } from '../compact.js'
 import { changesOf, repeat } from '../repeat.js'
 import { Tally } from '../tally.js'
 import { findExpired, nextExpiry } from './find.js'
@@ -34,6 +35,8 @@ const MOST_LISTED = 1000 // tiles, unless there is a limit; all are counted
  * @property {boolean} [dryRun] lists and counts tiles, and changes nothing
  * @property {boolean} [withPast] also removes the past of a tile
  * @property {boolean} [purge] purges removed documents, see Remover
+ * @property {'auto' | 'always' | 'never'} [compact] compact the store after a removal; auto: if it frees enough
+ * @property {Parameters<typeof compactAfter>[3]['onCompact']} [onCompact] progress of it
  * @property {() => string} [now] exact time
  * @property {Partial<import('../../load/seed/index.js').SeedOptions>} [seeding] for refreshing: rate, concurrency,
  *   permission, userAgent, secrets, networks, fetching
@@ -98,6 +101,7 @@ class ExpiredTally extends Tally {
   versions = 0 // deleted documents
   freed = 0 // bytes of the deleted documents
   refused = 0
+  compaction = /** @type {import('../compact.js').Compaction | undefined} */ (undefined)
 
   /** @param {import('./find.js').Expired} tile @param {boolean} takesGone */
   add ({ layer, gone, size, expires }, takesGone) {
@@ -190,6 +194,7 @@ class Run {
     const all = !options.layers && action !== 'refresh' // tiles without a layer document have no upstream
     const task = new (action === 'refresh' ? RefreshExpired : RemoveExpired)(this.store, { ...options, tally })
     const { takesGone } = task
+    const versionsBefore = tally.versions
     let taken = 0
     for await (const page of findExpired(this.store.couch, { layers, all, at, since, page: limits.page, signal })) {
       const tiles = page.filter(({ gone }) => takesGone || !gone).slice(0, limit - taken)
@@ -202,6 +207,9 @@ class Run {
     }
     await task.finish()
     onProgress?.(tally)
+    const removed = tally.versions - versionsBefore
+    const isCompacted = action === 'remove' && !dryRun && (removed || !options.live)
+    if (isCompacted) Object.assign(tally, await compactAfter(this.store, options.compact ?? 'auto', removed, options))
   }
 
   /** @param {import('./find.js').Expired[]} tiles */

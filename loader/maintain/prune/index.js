@@ -9,7 +9,7 @@ import { TilecouchError } from '../../errors.js'
 import { LayerStatements } from '../../../core/store/statements.js'
 import { versionIn } from '../../../core/store/plan.js'
 import { settleTiles } from '../../../core/store/settle.js'
-import { compact } from '../compact.js'
+import { compactAfter } from '../compact.js'
 import { Remover } from '../remove/remover.js'
 import { repeat } from '../repeat.js'
 import { tileAccess } from '../../store/settle.js'
@@ -32,7 +32,7 @@ const OF_ONE_LAYER = new Set(['BAD_RETENTION', 'LAYER_NOT_FOUND'])
  *   before the first removal
  * @property {(done: {layer: string, looked: number, total?: number, versions: number}) => void} [onProgress] total:
  * undefined if only a part is checked; versions: removed ones
- * @property {NonNullable<Parameters<typeof compact>[1]>['onProgress']} [onCompact]
+ * @property {Parameters<typeof compactAfter>[3]['onCompact']} [onCompact]
  * @property {Partial<typeof pruneDefaults & typeof import('../remove/remover.js').removeDefaults>} [limits]
  *
  * @typedef {import('./plan.js').PlanSummary & import('../remove/remover.js').Removed} Pruned
@@ -185,7 +185,7 @@ export async function pruneAll (store, { live, every = pruneDefaults.every, onRo
 }
 
 /** @returns {Promise<PruneRound>} */
-async function pruneEach (store, { compact: when = 'auto', ...options }) {
+async function pruneEach (store, /** @type {PruneOptions} */ { compact: when = 'auto', ...options }) {
   const round = /** @type {PruneRound} */ ({ layers: [], failed: [] })
   for (const { layer, retention } of await store.layers()) {
     if (!retention) continue
@@ -198,12 +198,6 @@ async function pruneEach (store, { compact: when = 'auto', ...options }) {
   }
   const versions = round.layers.reduce((sum, summary) => sum + summary.versions, 0)
   return { ...round, ...(!options.dryRun && await compactAfter(store, when, versions, options)) }
-}
-
-/** @returns {Promise<{compaction?: any}>} */
-async function compactAfter (store, when, versions, /** @type {any} */ { signal, onCompact }) {
-  if (when === 'never' || (when === 'auto' && !versions)) return {}
-  return { compaction: await compact(store, { when: when === 'auto' ? 'worth' : when, signal, onProgress: onCompact }) }
 }
 
 /**
