@@ -5,12 +5,13 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { gzipSync } from 'node:zlib'
-import { tileBounds } from '../../core/index.js'
+import { gridOf, tileBounds } from '../../core/index.js'
 import { GeoJsonReport, ListReport } from '../../loader/export/diff/reports.js'
 import { diffFeatures, parseArea } from '../../loader/index.js'
 import { FeatureDiff } from '../../core/features.js'
 import { featureDefaults } from '../../loader/export/diff/features.js'
 import { useFolder } from '../support/folder.js'
+import { townGrid } from '../support/samples.js'
 import { ogrinfo, skip } from '../support/tools.js'
 import { pattern } from '../support/pattern.js'
 import { TIMES, openStore } from '../support/diff-model.js'
@@ -100,6 +101,18 @@ describe('the tiles that differ', () => {
     }
     const [west, south, east, north] = collection.bbox
     assert.deepEqual([west, east, south], [-180, 180, -north])
+  })
+
+  it('are cut at the antimeridian in a grid whose tiles cross it', async () => {
+    const [matrix] = townGrid([[2000, 2, 1]]).tileMatrices
+    const fiji = { id: 'Fiji', crs: 'EPSG:32760', tileMatrices: [{ ...matrix, pointOfOrigin: [0, 8400000] }] }
+    const { collection } = await geojson([change(1, 0, 0), change(1, 1, 0)], { grid: gridOf({ grid: fiji }) })
+    const [uncut, cut] = collection.features.map(feature => feature.geometry)
+    assert.deepEqual([uncut.type, cut.type], ['Polygon', 'MultiPolygon'])
+    assert.ok(cut.coordinates.every(([ring]) => area(ring) > 0), 'the outlines go counterclockwise')
+    const [[east], [west]] = cut.coordinates
+    assert.deepEqual([east[1][0], west[0][0]], [180, -180])
+    assert.ok(east[0][0] > 0 && west[1][0] < 0)
   })
 
   it('share their edges with their neighbours, at the deepest zoom as well', async () => {

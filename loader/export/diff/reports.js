@@ -74,15 +74,7 @@ export class GeoJsonReport extends Report {
     this.tiles++
     const bounds = this.#grid.tileBounds(z, x, y).map(degrees => +degrees.toFixed(DIGITS))
     this.#bounds = union(this.#bounds, bounds)
-    const [west, south, east, north] = bounds
-    const feature = {
-      type: 'Feature',
-      properties: describeChange(change),
-      // counterclockwise; no tile crosses the antimeridian
-      geometry: {
-        type: 'Polygon', coordinates: [[[west, south], [east, south], [east, north], [west, north], [west, south]]]
-      }
-    }
+    const feature = { type: 'Feature', properties: describeChange(change), geometry: geometryOf(bounds) }
     await this.out.write(`${this.#separator || this.#begin}\n${JSON.stringify(feature)}`)
     this.#separator = ','
   }
@@ -100,6 +92,18 @@ export class GeoJsonReport extends Report {
     await super.finish()
   }
 }
+
+/** The geometry of a box of degrees. A box over the antimeridian is cut there. */
+function geometryOf ([west, south, east, north]) {
+  if (west <= east) return { type: 'Polygon', coordinates: [outline(west, south, east, north)] }
+  return {
+    type: 'MultiPolygon', coordinates: [[outline(west, south, 180, north)], [outline(-180, south, east, north)]]
+  }
+}
+
+/** Counterclockwise. */
+const outline = (west, south, east, north) =>
+  [[west, south], [east, south], [east, north], [west, north], [west, south]]
 
 /**
  * The differing features of vector tiles, as a FeatureCollection. It is written at the end, because a feature may be in
