@@ -94,7 +94,7 @@ export class GeoJsonReport extends Report {
 }
 
 /** The geometry of a box of degrees. A box over the antimeridian is cut there. */
-function geometryOf ([west, south, east, north]) {
+function geometryOf (/** @type {number[]} */ [west, south, east, north]) {
   if (west <= east) return { type: 'Polygon', coordinates: [outline(west, south, east, north)] }
   return {
     type: 'MultiPolygon', coordinates: [[outline(west, south, 180, north)], [outline(-180, south, east, north)]]
