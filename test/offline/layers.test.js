@@ -204,7 +204,7 @@ onField('maps and changes of a device', ['small'], stage => {
     })
 
     it(`read the network first by their option read, and the device while the network is away (${kind})`, async () => {
-      const device = await stage.device({ stays: true })
+      const device = await stage.device()
       const page = await device.open()
       await take(page, { ...WEST, bbox: ALL })
       const redraw = () => draw(page, 'small', { kind, offline: true, read: 'network', map: { center: [0, -90] } })
