@@ -1,6 +1,6 @@
 // tilecouch load
 import path from 'node:path'
-import { checkLayer, gridOf, parseReference, startOf } from '../../core/index.js'
+import { checkLayer, isInWebMercator, parseReference, startOf } from '../../core/index.js'
 import { attempt } from '../../core/values.js'
 import { resolveDatabase } from '../couchapp/environments.js'
 import { timeInName } from '../load/dated.js'
@@ -93,10 +93,10 @@ async function usualGridOf (context, options, layer) {
   }
 }
 
-/** Opens a source without a grid of its own again, in the grid of the layer. */
+/** Opens a source again in the grid of the layer: it may name no grid, or have tiles in several. */
 async function inGridOf (usualGrid, source, name, openOptions) {
-  const isKnown = openOptions.grid !== undefined || source.fields.grid !== undefined
-  if (isKnown || gridOf({ grid: usualGrid }).isWebMercator) return source
+  const isKnown = openOptions.grid !== undefined || !isInWebMercator(source.fields)
+  if (isKnown || isInWebMercator({ grid: usualGrid })) return source
   await source.close()
   return openSource(name, { ...openOptions, usualGrid })
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import sharp from 'sharp'
 import {
-  backup, checkUpstream, copyLayer, diff, exportLayer, gridOf, load, mirror, parseArea, restore
+  backup, checkUpstream, copyLayer, diff, exportLayer, gridOf, load, mirror, openSource, parseArea, restore
 } from '../../loader/index.js'
 import { Store } from '../../loader/store/index.js'
 import { getMapAddress, tileAddress } from '../../core/upstream-address.js'
@@ -265,6 +265,38 @@ onEachStore('a layer in another grid', backend => {
     assert.deepEqual([single.code, single.err], [0, ''])
     assert.deepEqual((await store.editions('alps')).map(({ time, tiles }) => [time, tiles]).sort(),
       [[TIMES[0], 1], [TIMES[1], 1], [TIMES[2], 1]])
+  })
+
+  it('does not become the grid of a source that is certain to be in Web Mercator', async () => {
+    const store = await newStore()
+    await load(store, sourceOf(18, 30, 20), { layer: 'alps', time: TIMES[0], fields: { grid: 'LV95' } })
+    await load(store, sourceOf(18, 30, 20), { layer: 'plain', time: TIMES[0] })
+    const { bounds } = await store.layer('alps')
+    const wmts = await startWmts(gridOf())
+    const server = await startServer((req, res) =>
+      res.end(JSON.stringify({ tilejson: '3.0.0', tiles: [`${wmts.url}/{z}/{x}/{y}.png`], minzoom: 18, maxzoom: 18 })))
+    const area = ['--bbox', bounds.join(), '--zoom', '18']
+    try {
+      for (const argv of [
+        ['--source-layer', 'plain'], ['--source-layer', 'plain', '--bbox=-180,85,-179,86'],
+        [`${wmts.url}/caps.xml`, ...area], [`${server.url}/map.json`, ...area]
+      ]) {
+        const { code, err } = await runCommand(['load', ...argv, '--layer', 'alps', '--time', '2023', '--db', store.at])
+        assert.deepEqual([code, /\[(\w+)\]/.exec(err)?.[1]], [1, 'OTHER_GRID'], `${argv[0]}: ${err}`)
+      }
+      const part = { area: parseArea({ bbox: bounds }), zooms: { min: 18, max: 18 } }
+      for (const [name, options] of [
+        [store.at, { from: { layer: 'plain' } }], [`${wmts.url}/caps.xml`, part], [`${server.url}/map.json`, part]
+      ]) {
+        await assert.rejects(loadFrom(store, name, { layer: 'alps', time: TIMES[1] }, options), { code: 'OTHER_GRID' })
+      }
+      assert.equal((await store.stats('alps')).tiles, 1)
+      // the command has the last word about the grid of a TileJSON
+      const { fields, total } = await openSource(`${server.url}/map.json`, { ...part, grid: 'LV95' })
+      assert.deepEqual([fields.grid, total], ['LV95', part.area.in(gridOf({ grid: 'LV95' })).count(part.zooms)])
+    } finally {
+      await Promise.all([wmts.close(), server.close()])
+    }
   })
 
   it('refuses a tile outside its grid', async () => {

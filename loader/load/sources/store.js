@@ -27,7 +27,7 @@ export async function open (name, { from, layer: target, area: areaOption, zooms
   return {
     // the address of an embedded store changes from run to run, and a stopped load is recognised by this name
     name: `${formatReference(layer, time)}${home && isSameDatabase(home, name) ? '' : ` of ${store.url}`}`,
-    fields,
+    fields: { ...fields, grid: gridOf(fields).field }, // a layer whose document names no grid is in Web Mercator
     isInGrid: true,
     ...(time !== undefined && last && { time: last }),
     ...(time === undefined && { total: (await store.count(layer, selection)).tiles }),

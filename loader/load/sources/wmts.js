@@ -45,7 +45,7 @@ export async function openWmts (xml, where, options) {
   }
   const fields = {
     ...layerFieldsOf({ name: layer.title, description: layer.abstract }),
-    ...(!grid.isWebMercator && { grid: grid.field }),
+    grid: grid.field,
     ...(tileSize !== 256 && { tileSize })
   }
   // the server has only the set that it states, even if the command names another grid
