@@ -5,7 +5,7 @@ import { attempt } from '../../core/values.js'
 import { resolveDatabase } from '../couchapp/environments.js'
 import { timeInName } from '../load/dated.js'
 import { load } from '../load/index.js'
-import { checkComplete, emptySource, isEmpty } from '../load/source-checks.js'
+import { emptySource, isEmpty } from '../load/source-checks.js'
 import { checkSame } from '../load/same.js'
 import { estimate } from '../load/seed/plan.js'
 import { isUrl, openSource } from '../load/sources/index.js'
@@ -230,7 +230,6 @@ async function dryRun (context, options, { settings, opening, source, name }) {
       ? await inGridOf(usualGrid, source, name, opening)
       : await openSource(url, { ...opening, home: url })
     try {
-      checkComplete(opened, complete)
       const plan = await planLoad(store, opened, { layer, time, complete, area, zooms, signal })
       output.result({ ...plan, dryRun: true }, lines(plan, { time, complete, source: opened }))
     } finally {

@@ -272,7 +272,7 @@ function timeOrigin (time, source) {
  * A layer document with the fields of a source and of the options. Fields of the source fill gaps; those of the options
  * take precedence. The grid of the source replaces that of the layer: defineLayer refuses that for a layer with tiles.
  */
-function withFields (stored, sourceFields = {}, optionFields) {
+export function withFields (stored, sourceFields = {}, optionFields) {
   const { grid } = sourceFields
   return { ...sourceFields, ...stored, ...(grid !== undefined && { grid }), ...optionFields }
 }

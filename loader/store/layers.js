@@ -22,21 +22,34 @@ export async function defineLayer (couch, layer, fields = {}, { isThere = false 
   checkLayer(layer)
   const doc = await couch.update(layerId(layer), async stored => {
     if (!stored && isThere) throw new TilecouchError('LAYER_GONE', { layer })
-    if (!stored) checkNewLayer(layer)
-    const { type, layer: _, ...before } = fieldsOf(stored ?? {})
-    const valid = stored ? examine({ ...stored, type: 'layer', layer }).valid : {}
-    const entries = Object.entries({ ...before, ...(typeof fields === 'function' ? fields(valid) : fields) })
-    // fields of a later tilecouch stay as they are
-    const isOfLater = ([field, value]) => !Object.hasOwn(layerRules, field) &&
-      Object.hasOwn(before, field) && isDeepStrictEqual(value, before[field])
-    const changedFields = Object.fromEntries(entries.filter(entry => !isOfLater(entry)))
-    const changed = checkSound({
-      ...Object.fromEntries(entries.filter(isOfLater)), ...layerDocument(layer, changedFields)
-    })
-    if (!isSameGrid(valid, changed) && !await isEmptyLayer(couch, layer)) throw otherGrid(layer, valid, changed)
+    const changed = await changedLayer(couch, layer, stored, fields)
     return stored && isDeepStrictEqual({ ...changed, _rev: stored._rev }, stored) ? undefined : changed
   })
   return withoutType(doc)
+}
+
+/**
+ * The document that defineLayer writes. It refuses the names, fields and grids that defineLayer refuses.
+ * @param {import('./couch.js').Couch | undefined} couch undefined: there is no store yet
+ * @param {string} layer
+ * @param {Record<string, any> | null | undefined} stored the document before, if there is one
+ * @param {Parameters<typeof defineLayer>[2]} fields
+ */
+export async function changedLayer (couch, layer, stored, fields) {
+  if (!stored) checkNewLayer(layer)
+  const { type, layer: _, ...before } = fieldsOf(stored ?? {})
+  const valid = stored ? examine({ ...stored, type: 'layer', layer }).valid : {}
+  const entries = Object.entries({ ...before, ...(typeof fields === 'function' ? fields(valid) : fields) })
+  // fields of a later tilecouch stay as they are
+  const isOfLater = ([field, value]) => !Object.hasOwn(layerRules, field) &&
+    Object.hasOwn(before, field) && isDeepStrictEqual(value, before[field])
+  const changedFields = Object.fromEntries(entries.filter(entry => !isOfLater(entry)))
+  const changed = checkSound({
+    ...Object.fromEntries(entries.filter(isOfLater)), ...layerDocument(layer, changedFields)
+  })
+  const mayHaveTiles = couch && !isSameGrid(valid, changed)
+  if (mayHaveTiles && !await isEmptyLayer(couch, layer)) throw otherGrid(layer, valid, changed)
+  return changed
 }
 
 /** Whether a layer has no tiles. @param {import('./couch.js').Couch} couch @param {string} layer */

@@ -221,6 +221,7 @@ onEachStore('a layer in another grid', backend => {
     }
   })
 
+  const codeIn = text => /\[(\w+)\]$/m.exec(text)?.[1]
   const sourceOf = (z, x, y) => (
     { name: 'one', fields: {}, async * tiles () { yield { z, x, y, read: () => draw(z, x, y, 0) } }, close () {} }
   )
@@ -267,6 +268,28 @@ onEachStore('a layer in another grid', backend => {
       [[TIMES[0], 1], [TIMES[1], 1], [TIMES[2], 1]])
   })
 
+  it('is compared by a dry run as by the load: an empty layer takes the grid of the source', async () => {
+    const store = await newStore()
+    await load(store, sourceOf(18, 30, 20), { layer: 'alps', time: TIMES[0], fields: { grid: 'LV95' } })
+    await store.defineLayer('empty', { grid: 'WorldCRS84Quad' })
+    const run = (...argv) => runCommand(['load', ...argv, '--time', '2023', '--db', store.at])
+    const other = path.join(folder, 'other.pmtiles')
+    await writeFile(other, writeArchive({ tiles: { '3/1/1': await draw(3, 1, 1, 0) } }))
+    for (const argv of [
+      [other, '--layer', 'alps', '--grid', 'WorldCRS84Quad'], ['--source-layer', 'alps', '--layer', 'tile']
+    ]) {
+      const planned = await run(...argv, '--dry-run')
+      const loaded = await run(...argv)
+      assert.deepEqual([planned.code, planned.err], [1, loaded.err], argv.join(' '))
+      assert.equal(codeIn(loaded.err), argv.includes('tile') ? 'BAD_LAYER' : 'OTHER_GRID')
+    }
+    const plan = await run('--source-layer', 'alps', '--layer', 'empty', '--dry-run', '--json')
+    assert.deepEqual([plan.code, JSON.parse(plan.out).bounds], [0, (await store.layer('alps')).bounds])
+    assert.equal((await store.layer('empty')).grid, 'WorldCRS84Quad')
+    assert.equal((await run('--source-layer', 'alps', '--layer', 'empty')).code, 0)
+    assert.equal((await store.layer('empty')).grid, 'LV95')
+  })
+
   it('does not become the grid of a source that is certain to be in Web Mercator', async () => {
     const store = await newStore()
     await load(store, sourceOf(18, 30, 20), { layer: 'alps', time: TIMES[0], fields: { grid: 'LV95' } })
@@ -282,7 +305,7 @@ onEachStore('a layer in another grid', backend => {
         [`${wmts.url}/caps.xml`, ...area], [`${server.url}/map.json`, ...area]
       ]) {
         const { code, err } = await runCommand(['load', ...argv, '--layer', 'alps', '--time', '2023', '--db', store.at])
-        assert.deepEqual([code, /\[(\w+)\]/.exec(err)?.[1]], [1, 'OTHER_GRID'], `${argv[0]}: ${err}`)
+        assert.deepEqual([code, codeIn(err)], [1, 'OTHER_GRID'], `${argv[0]}: ${err}`)
       }
       const part = { area: parseArea({ bbox: bounds }), zooms: { min: 18, max: 18 } }
       for (const [name, options] of [
