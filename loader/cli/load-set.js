@@ -1,5 +1,5 @@
 // tilecouch load --dated: sources with times in their names, each as an edition.
-import { loadSet, openSet } from '../load/set.js'
+import { checkDiffs, loadSet, openSet } from '../load/set.js'
 import { countLines, failureLines, loadFigures, rates, warningLines } from './load-report.js'
 import { fillStore } from './new-store.js'
 import { bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'
@@ -11,6 +11,7 @@ const SHOWN_NAMES = 5 // of files in a dated set that hold no tiles
 export async function loadDatedSet (context, options, names, { settings, selection }) {
   const { output } = context
   const set = await openSet(names, { ...selection, onProblem: error => output.note(`Also: ${error.message}`) })
+  checkDiffs(set, settings.complete)
   const { length } = set.members
   announceSet(output, set)
   if (options.dryRun) return showSet(output, settings.layer, set)

@@ -86,6 +86,11 @@ async function lookInto (member, options) {
   }
 }
 
+/** Refuses a set with a diff as complete. @param {DatedSet} set @param {boolean} [complete] */
+export function checkDiffs ({ members }, complete = false) {
+  for (const { path: name, diff } of members) checkComplete({ name, diff }, complete)
+}
+
 /** @param {Dated[]} members */
 function refuseTwins (members) {
   const byTime = new Map()
@@ -114,8 +119,7 @@ export async function loadSet (store, set, { layer, title = '{name}', onBegin, o
   const { members, options: opening } = set
   checkLayer(layer)
   const { area, zooms } = opening
-  const diff = members.find(member => member.diff)
-  if (diff) checkComplete({ name: diff.path, diff: true }, Boolean(options.complete))
+  checkDiffs(set, options.complete)
   const counts = Object.fromEntries(COUNTS.map(field => [field, 0]))
   const total = { layer, editions: /** @type {SetEdition[]} */ ([]), ...counts }
   const add = summary => { for (const field of COUNTS) total[field] += summary[field] }
