@@ -1,6 +1,5 @@
 // The zooms and boxes of tiles. A load writes them into the layer document, an export into its target.
 import { parseArea } from '../area.js'
-import { MAX_ZOOM } from '../grid.js'
 import { gridOf } from '../grids/index.js'
 import { extensionOf } from '../images.js'
 import { byCount } from '../values.js'
@@ -28,7 +27,7 @@ export class Extent {
   }
 
   add (z, x, y) {
-    if (z > MAX_ZOOM) return // the store refuses this tile
+    if (!this.grid.has(z, x, y)) return // the store refuses this tile
     const box = this.zooms.get(z)
     if (!box) this.zooms.set(z, [x, y, x, y])
     else {

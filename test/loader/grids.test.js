@@ -1,6 +1,6 @@
 // Layers in other grids than Web Mercator: loaded from a WMTS in several editions, exported, mirrored and backed up.
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import sharp from 'sharp'
@@ -288,6 +288,25 @@ onEachStore('a layer in another grid', backend => {
     assert.equal((await store.layer('empty')).grid, 'WorldCRS84Quad')
     assert.equal((await run('--source-layer', 'alps', '--layer', 'empty')).code, 0)
     assert.equal((await store.layer('empty')).grid, 'LV95')
+  })
+
+  it('is planned, and found empty, although the source has tiles outside of it', async () => {
+    const store = await newStore()
+    await load(store, sourceOf(18, 30, 20), { layer: 'alps', time: TIMES[0], fields: { grid: 'LV95' } })
+    const { bounds } = await store.layer('alps')
+    const file = path.join(folder, 'outside')
+    const image = await draw(18, 30, 20, 1)
+    for (const place of ['18/30/20', '18/39/20', '29/5/5']) {
+      await mkdir(path.join(file, path.dirname(place)), { recursive: true })
+      await writeFile(path.join(file, `${place}.png`), image)
+    }
+    const run = (...argv) =>
+      runCommand(['load', file, '--layer', 'alps', '--time', '2023', '--db', store.at, '--dry-run', '--json', ...argv])
+    const plan = await run()
+    assert.deepEqual([plan.code, plan.err], [0, ''])
+    assert.deepEqual([JSON.parse(plan.out).tiles, JSON.parse(plan.out).bounds], [3, bounds])
+    const empty = await run('--bbox', '10,46,10.1,46.1')
+    assert.equal(JSON.parse(empty.err).error, 'SOURCE_EMPTY')
   })
 
   it('does not become the grid of a source that is certain to be in Web Mercator', async () => {
