@@ -11,8 +11,8 @@ const SHOWN_NAMES = 5 // of files in a dated set that hold no tiles
 export async function loadDatedSet (context, options, names, { settings, selection }) {
   const { output } = context
   const set = await openSet(names, { ...selection, onProblem: error => output.note(`Also: ${error.message}`) })
-  const { length } = set.members
   checkDiffs(set, settings.complete)
+  const { length } = set.members
   announceSet(output, set)
   if (options.dryRun) return showSet(output, settings.layer, set)
   const progress = new CountingProgress(output)

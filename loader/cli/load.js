@@ -1,11 +1,11 @@
 // tilecouch load
 import path from 'node:path'
-import { checkLayer, gridOf, parseReference, startOf } from '../../core/index.js'
+import { checkLayer, isInWebMercator, parseReference, startOf } from '../../core/index.js'
 import { attempt } from '../../core/values.js'
 import { resolveDatabase } from '../couchapp/environments.js'
 import { timeInName } from '../load/dated.js'
 import { load } from '../load/index.js'
-import { checkComplete, emptySource, isEmpty } from '../load/source-checks.js'
+import { emptySource, isEmpty } from '../load/source-checks.js'
 import { checkSame } from '../load/same.js'
 import { estimate } from '../load/seed/plan.js'
 import { isUrl, openSource } from '../load/sources/index.js'
@@ -93,10 +93,10 @@ async function usualGridOf (context, options, layer) {
   }
 }
 
-/** Opens a source without a grid of its own again, in the grid of the layer. */
+/** Opens a source again in the grid of the layer: it may name no grid, or have tiles in several. */
 async function inGridOf (usualGrid, source, name, openOptions) {
-  const isKnown = openOptions.grid !== undefined || source.fields.grid !== undefined
-  if (isKnown || gridOf({ grid: usualGrid }).isWebMercator) return source
+  const isKnown = openOptions.grid !== undefined || !isInWebMercator(source.fields)
+  if (isKnown || isInWebMercator({ grid: usualGrid })) return source
   await source.close()
   return openSource(name, { ...openOptions, usualGrid })
 }
@@ -169,7 +169,7 @@ function loadOne (context, options, { settings, opening: openOptions, source: op
       const usualGrid = (await store.grid(layer)).field
       const source = openedSource
         ? await inGridOf(usualGrid, openedSource, name, openOptions)
-        : await openSource(url, { ...openOptions, usualGrid, home: url })
+        : await openSource(url, { ...openOptions, home: url })
       if (source.counts) announce(output, layer, await estimate(store, layer, source.counts))
       progress.count(countSource(source))
       let clockTime // the time of the load, if it is that of the clock
@@ -228,9 +228,8 @@ async function dryRun (context, options, { settings, opening, source, name }) {
     const usualGrid = store && (await store.grid(layer)).field
     const opened = source
       ? await inGridOf(usualGrid, source, name, opening)
-      : await openSource(url, { ...opening, usualGrid, home: url })
+      : await openSource(url, { ...opening, home: url })
     try {
-      checkComplete(opened, complete)
       const plan = await planLoad(store, opened, { layer, time, complete, area, zooms, signal })
       output.result({ ...plan, dryRun: true }, lines(plan, { time, complete, source: opened }))
     } finally {

@@ -3,7 +3,7 @@ import {
   checkGrid, fromSeconds, now, parseArea, parseDuration, parseZooms, startOf, toSeconds
 } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
-import { readSmallFile } from '../formats/files.js'
+import { plainTextOf, readSmallFile } from '../formats/files.js'
 import { sourceError } from '../formats/reading.js'
 
 export const DATA = './data' // folder of the embedded store unless --data names another
@@ -153,7 +153,7 @@ export function timeOrAgo (text) {
 }
 
 /** @param {string} file @param {number} [most] bytes */
-export const readTextFile = (file, most) => String(readBytes(file, most)).replace(/^\ufeff/, '')
+export const readTextFile = (file, most) => plainTextOf(readBytes(file, most))
 
 /** @param {string} file @param {number} [most] */
 export function readBytes (file, most) {

@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import path from 'node:path'
 import { findEmbedded } from '../store/embedded.js'
 import { TilecouchError } from '../errors.js'
-import { readSmallFile } from '../formats/files.js'
+import { plainTextOf, readSmallFile } from '../formats/files.js'
 import {
   isWorldWritable, jsonErrorLine, parseDatabaseUrl, refuseForeignServer, warnIfUnencrypted, withPassword
 } from '../store/secrets.js'
@@ -125,7 +125,7 @@ const userEnvironments = async home => await readEnvironments(path.join(home, pa
 async function readEnvironments (file) {
   let text
   try {
-    text = String(readSmallFile(file))
+    text = plainTextOf(readSmallFile(file))
   } catch (error) {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
     throw new TilecouchError('CONFIG_INVALID', { file, why: error.message })

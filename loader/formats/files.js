@@ -27,6 +27,9 @@ export function readSmallFile (file, most = SETTINGS, { links = true } = {}) {
   }
 }
 
+/** A text without the byte order mark that some editors write. @param {Uint8Array} bytes */
+export const plainTextOf = bytes => String(bytes).replace(/^\ufeff/, '')
+
 /** The text of a small file, if the file exists. @param {string} file @param {{links?: boolean}} [options] */
 export function readTextIfThere (file, options) {
   try {

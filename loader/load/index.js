@@ -1,8 +1,6 @@
 // Loads a source as one edition of a layer, after checks of the source and of the store.
-import { checkLayer } from '../../core/index.js'
-import { TilecouchError } from '../errors.js'
 import { EditionLoad } from './edition-load.js'
-import { checkComplete, emptySource, isEmpty } from './source-checks.js'
+import { checkLoad } from './source-checks.js'
 
 /**
  * @typedef {object} LoadOptions
@@ -23,14 +21,15 @@ import { checkComplete, emptySource, isEmpty } from './source-checks.js'
  *   may differ by N) or features; kept in the layer document until it is set to bytes
  * @property {boolean} [anySize] tiles may have another number of pixels than those of the layer
  * @property {AbortSignal} [signal]
- * @property {(edition: {layer: string, time: string, timeFrom: TimeFrom, warnings: TilecouchError[]}) => void}
- *   [onBegin] warnings: this edition or an earlier one is dated in the future
+ * @property {(edition: {layer: string, time: string, timeFrom: TimeFrom, warnings: Warning[]}) => void} [onBegin]
+ *   warnings: this edition or an earlier one is dated in the future
  * @property {(first: {layer: string, time: string, where: import('./georeference.js').Where,
- *   warnings: TilecouchError[]}) => void} [onFirstTiles] where the first tiles lie, and what looks wrong with them
+ *   warnings: Warning[]}) => void} [onFirstTiles] where the first tiles lie, and what looks wrong with them
  * @property {(summary: import('../store/writer.js').WriteSummary, tuner: import('../store/tuner.js').Tuner) => void}
  *   [onProgress]
  * @property {(failure: {id: string, code: string, reason: string}) => void} [onFailure]
  *
+ * @typedef {import('../errors.js').TilecouchError} Warning
  * @typedef {'option' | 'source' | 'clock'} TimeFrom where the time comes from: the caller, the source, or neither
  */
 
@@ -40,19 +39,7 @@ import { checkComplete, emptySource, isEmpty } from './source-checks.js'
  * @param {LoadOptions} options
  */
 export async function load (store, source, options) {
-  checkLayer(options.layer)
   const editionLoad = new EditionLoad(store, source, options)
-  checkComplete(source, editionLoad.complete)
-  if (!source.diff && await isEmpty(source)) throw emptySource(source)
-  await refuseOutdated(store)
+  await checkLoad(store, source, options)
   return editionLoad.run()
-}
-
-/** Refuses a store that an older tilecouch has published: it would refuse the manifest, after all tiles. */
-async function refuseOutdated ({ couch, url }) {
-  const design = await couch.get('_design/tiles')
-  const validation = String(design?.validate_doc_update)
-  if (validation.includes('edition:LAYER@TIME') && !validation.includes('manifest')) {
-    throw new TilecouchError('STORE_OUTDATED', { url, what: 'manifests of editions' })
-  }
 }

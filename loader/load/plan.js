@@ -1,11 +1,12 @@
 // Plans a load for its dry run: lists the tiles of the source, without reading their bytes.
-import { checkLayer, checkNewLayer, gridOf, layerId, now, selectorOf, startOf } from '../../core/index.js'
+import { gridOf, layerId, now, selectorOf, startOf } from '../../core/index.js'
 import { ignoring } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
 import { changedLayer } from '../store/layers.js'
 import { withFields } from './edition-load.js'
 import { Georeference } from './georeference.js'
 import { missingTiles } from './missing.js'
+import { checkLoad } from './source-checks.js'
 
 /**
  * @typedef {object} LoadPlan
@@ -28,14 +29,13 @@ import { missingTiles } from './missing.js'
  * @returns {Promise<LoadPlan>}
  */
 export async function planLoad (store, source, { layer, time, complete, area: areaOption, zooms, signal }) {
-  checkLayer(layer)
-  if (!store) checkNewLayer(layer)
+  await checkLoad(store, source, { layer, complete })
   const editionTime = time ? startOf(time) : source.time ?? now()
   const doc = await store?.couch.get(layerId(layer))
+  const layerDoc = await changedLayer(store?.couch, layer, doc, stored => withFields(stored, source.fields))
   const editions = store && doc ? await store.editions(layer) : []
   const hasOthers = editions.some(edition => edition.time !== editionTime && edition.finished)
-  const change = stored => withFields(stored, source.fields)
-  const grid = gridOf(store ? await changedLayer(store.couch, layer, doc, change) : source.fields)
+  const grid = gridOf(layerDoc)
   const area = areaOption?.in(grid)
   const georeference = new Georeference(source, { grid, layerBounds: hasOthers ? doc.bounds : undefined })
   const byZoom = await countByZoom(source, georeference.extent, signal)

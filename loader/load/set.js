@@ -87,6 +87,11 @@ async function lookInto (member, options) {
   }
 }
 
+/** Refuses a set with a diff as complete. @param {DatedSet} set @param {boolean} [complete] */
+export function checkDiffs ({ members }, complete = false) {
+  for (const { path: name, diff } of members) checkComplete({ name, diff }, complete)
+}
+
 /** @param {Dated[]} members */
 function refuseTwins (members) {
   const byTime = new Map()
@@ -153,12 +158,6 @@ export async function loadSet (store, set, { layer, title = '{name}', onBegin, o
     throw Object.assign(error, { summary: total })
   }
   return total
-}
-
-/** Refuses a diff of a set for complete editions. @param {DatedSet} set @param {boolean} [complete] */
-export function checkDiffs ({ members }, complete = false) {
-  const diff = members.find(member => member.diff)
-  if (diff) checkComplete({ name: diff.path, diff: true }, complete)
 }
 
 /** Whether a name contains one time or several. @param {string} [name] of a layer */

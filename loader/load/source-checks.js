@@ -1,4 +1,6 @@
-// Refuses sources that a load cannot take: sources without tiles, and diffs as complete editions.
+// Refuses sources that a load cannot take: sources without tiles, and diffs as complete editions. The load and its dry
+// run make the same checks.
+import { checkLayer } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { whyEmpty } from './georeference.js'
 
@@ -21,4 +23,26 @@ export async function isEmpty (source) {
   if (source.total) return false
   for await (const _ of source.tiles()) return false
   return true
+}
+
+/**
+ * Refuses a load before anything is written.
+ * @param {import('../store/index.js').Store | undefined} store undefined: there is none yet
+ * @param {import('./sources/index.js').Source} source
+ * @param {{layer: string, complete?: boolean}} options
+ */
+export async function checkLoad (store, source, { layer, complete = false }) {
+  checkLayer(layer)
+  checkComplete(source, complete)
+  if (!source.diff && await isEmpty(source)) throw emptySource(source)
+  if (store) await refuseOutdated(store)
+}
+
+/** Refuses a store that an older tilecouch has published: it would refuse the manifest, after all tiles. */
+async function refuseOutdated ({ couch, url }) {
+  const design = await couch.get('_design/tiles')
+  const validation = String(design?.validate_doc_update)
+  if (validation.includes('edition:LAYER@TIME') && !validation.includes('manifest')) {
+    throw new TilecouchError('STORE_OUTDATED', { url, what: 'manifests of editions' })
+  }
 }

@@ -29,9 +29,11 @@ export async function defineLayer (couch, layer, fields = {}, { isThere = false 
 }
 
 /**
- * The document of a layer with changed fields, if these are valid.
- * @param {any} stored undefined: the layer is new
- * @param {Record<string, any> | ((stored: Record<string, any>) => Record<string, any>)} fields
+ * The document that defineLayer writes. It refuses the names, fields and grids that defineLayer refuses.
+ * @param {import('./couch.js').Couch | undefined} couch undefined: there is no store yet
+ * @param {string} layer
+ * @param {Record<string, any> | null | undefined} stored the document before, if there is one
+ * @param {Parameters<typeof defineLayer>[2]} fields
  */
 export async function changedLayer (couch, layer, stored, fields) {
   if (!stored) checkNewLayer(layer)
@@ -45,7 +47,8 @@ export async function changedLayer (couch, layer, stored, fields) {
   const changed = checkSound({
     ...Object.fromEntries(entries.filter(isOfLater)), ...layerDocument(layer, changedFields)
   })
-  if (!isSameGrid(valid, changed) && !await isEmptyLayer(couch, layer)) throw otherGrid(layer, valid, changed)
+  const mayHaveTiles = couch && !isSameGrid(valid, changed)
+  if (mayHaveTiles && !await isEmptyLayer(couch, layer)) throw otherGrid(layer, valid, changed)
   return changed
 }
 

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { decodedText } from '../../core/values.js'
 import { TilecouchError } from '../errors.js'
 import { findEmbedded } from './embedded.js'
-import { readSmallFile } from '../formats/files.js'
+import { plainTextOf, readSmallFile } from '../formats/files.js'
 import { LOOPBACK } from '../formats/system.js'
 
 const MOST = 4096 // bytes of a file with one password
@@ -46,7 +46,7 @@ function readSecretFile (file) {
     stats = statSync(file)
     parent = path.dirname(realpathSync(file))
     if (!stats.isFile() || stats.size > MOST) refuse('this is not a file with one password')
-    text = String(readSmallFile(file, MOST))
+    text = plainTextOf(readSmallFile(file, MOST))
   } catch (error) {
     if (error instanceof TilecouchError) throw error
     throw new TilecouchError('CONFIG_INVALID', { file, why: `it cannot be read: ${error.code ?? error.message}` })

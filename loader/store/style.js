@@ -12,7 +12,7 @@ import { stacksIn } from '../../core/label-text.js'
 import { ignoring } from '../../core/promises.js'
 import { isRecordValue } from '../../core/record-values.js'
 import { TilecouchError } from '../errors.js'
-import { readRegular } from '../formats/files.js'
+import { plainTextOf, readRegular } from '../formats/files.js'
 
 const styleLimits = {
   style: 1_000_000, // characters of a style
@@ -120,7 +120,7 @@ async function read (file, most) {
 
 function parse (bytes, file) {
   try {
-    return JSON.parse(String(bytes).replace(/^\ufeff/, ''))
+    return JSON.parse(plainTextOf(bytes))
   } catch (error) {
     throw bad(file, `it is not JSON: ${error.message}`)
   }

@@ -3,7 +3,7 @@
 import { LayerSet, parseDuration, scrub } from '../../core/index.js'
 import { isOrigin } from '../../loader/couchapp/policy.js'
 import { TilecouchError } from '../../loader/errors.js'
-import { readSmallFile } from '../../loader/formats/files.js'
+import { plainTextOf, readSmallFile } from '../../loader/formats/files.js'
 import { isWorldReadable, jsonErrorLine } from '../../loader/store/secrets.js'
 import { parseKeys } from '../../loader/store/token.js'
 import { Networks } from '../../loader/load/upstream/networks.js'
@@ -198,12 +198,12 @@ export async function loadOptions ({ flags = {}, env = process.env, table = opti
 function readConfig (fileName) {
   let text
   try {
-    text = String(readSmallFile(fileName))
+    text = plainTextOf(readSmallFile(fileName))
   } catch (error) {
     const why = error.code === 'ENOENT' ? 'no such file' : error.message
     throw new TilecouchError('CONFIG_INVALID', { file: fileName, why })
   }
-  const file = jsonOf(text.replace(/^\ufeff/, ''))
+  const file = jsonOf(text)
   if (!isObject(file)) {
     throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: `not a JSON object${jsonErrorLine(text)}` })
   }

@@ -250,6 +250,22 @@ describe('a file that a command reads', () => {
     'a password': async () => secretOf('SECRET', { SECRET_FILE: file() }),
     'the settings of a gateway': () => loadOptions({ flags: { config: file() }, env: {} })
   }
+  /** The content of such files that begin with the mark of some editors. @type {Record<string, [string, any]>} */
+  const marked = {
+    'the environments of .couchapprc': ['{"env":{"default":{"db":"http://h/x"}}}', 'http://h/x'],
+    'an area': ['{"type":"Point","coordinates":[7,47]}', /type "Point"/],
+    'an upstream': ['{"type":"xyz","url":"http://h/{z}/{x}/{y}"}', { type: 'xyz', url: 'http://h/{z}/{x}/{y}' }],
+    'the keys of tokens': ['first:0123456789abcdef0123456789abcdef', { first: '0123456789abcdef0123456789abcdef' }],
+    'a password': ['secret\n', 'secret']
+  }
+  for (const [kind, [text, expected]] of Object.entries(marked)) {
+    it(`for ${kind} may begin with a byte order mark`, async () => {
+      writeFileSync(file(), `\ufeff${text}`)
+      if (expected instanceof RegExp) await assert.rejects(async () => readers[kind](), { message: expected })
+      else assert.deepEqual(await readers[kind](), expected)
+    })
+  }
+
   const harm = {
     'a pipe': () => execFileSync('mkfifo', [file()]),
     'a device without an end': () => symlinkSync('/dev/zero', file()),

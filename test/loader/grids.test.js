@@ -1,11 +1,11 @@
 // Layers in other grids than Web Mercator: loaded from a WMTS in several editions, exported, mirrored and backed up.
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import sharp from 'sharp'
 import {
-  backup, checkUpstream, copyLayer, diff, exportLayer, gridOf, load, mirror, parseArea, restore
+  backup, checkUpstream, copyLayer, diff, exportLayer, gridOf, load, mirror, openSource, parseArea, restore
 } from '../../loader/index.js'
 import { Store } from '../../loader/store/index.js'
 import { getMapAddress, tileAddress } from '../../core/upstream-address.js'
@@ -221,6 +221,7 @@ onEachStore('a layer in another grid', backend => {
     }
   })
 
+  const codeIn = text => /\[(\w+)\]$/m.exec(text)?.[1]
   const sourceOf = (z, x, y) => (
     { name: 'one', fields: {}, async * tiles () { yield { z, x, y, read: () => draw(z, x, y, 0) } }, close () {} }
   )
@@ -267,38 +268,77 @@ onEachStore('a layer in another grid', backend => {
       [[TIMES[0], 1], [TIMES[1], 1], [TIMES[2], 1]])
   })
 
-  it('refuses a WMTS and a layer of a store in Web Mercator, also for a plan', async () => {
+  it('is compared by a dry run as by the load: an empty layer takes the grid of the source', async () => {
     const store = await newStore()
     await load(store, sourceOf(18, 30, 20), { layer: 'alps', time: TIMES[0], fields: { grid: 'LV95' } })
-    await load(store, sourceOf(8, 133, 90), { layer: 'plain', time: TIMES[0] })
-    const wmts = await startWmts(gridOf())
-    try {
-      const sources = [[`${wmts.url}/caps.xml`], [store.at, '--source-layer', 'plain'], ['--source-layer', 'plain']]
-      for (const source of sources) {
-        for (const more of [[], ['--dry-run']]) {
-          const { code, err } = await runCommand(['load', ...source, '--layer', 'alps', '--db', store.at,
-            '--bbox', '7,46,8,47', '--zoom', '8', '--time', TIMES[1], '--i-have-permission', ...more])
-          assert.equal(code, 1, `${source} ${more}`)
-          assert.match(err, /\[OTHER_GRID\]/, `${source} ${more}`)
-        }
-      }
-    } finally {
-      await wmts.close()
+    await store.defineLayer('empty', { grid: 'WorldCRS84Quad' })
+    const run = (...argv) => runCommand(['load', ...argv, '--time', '2023', '--db', store.at])
+    const other = path.join(folder, 'other.pmtiles')
+    await writeFile(other, writeArchive({ tiles: { '3/1/1': await draw(3, 1, 1, 0) } }))
+    for (const argv of [
+      [other, '--layer', 'alps', '--grid', 'WorldCRS84Quad'], ['--source-layer', 'alps', '--layer', 'tile']
+    ]) {
+      const planned = await run(...argv, '--dry-run')
+      const loaded = await run(...argv)
+      assert.deepEqual([planned.code, planned.err], [1, loaded.err], argv.join(' '))
+      assert.equal(codeIn(loaded.err), argv.includes('tile') ? 'BAD_LAYER' : 'OTHER_GRID')
     }
-    assert.equal((await store.editions('alps')).length, 1)
-  }).timeout(60000)
+    const plan = await run('--source-layer', 'alps', '--layer', 'empty', '--dry-run', '--json')
+    assert.deepEqual([plan.code, JSON.parse(plan.out).bounds], [0, (await store.layer('alps')).bounds])
+    assert.equal((await store.layer('empty')).grid, 'WorldCRS84Quad')
+    assert.equal((await run('--source-layer', 'alps', '--layer', 'empty')).code, 0)
+    assert.equal((await store.layer('empty')).grid, 'LV95')
+  })
 
-  it('is where a plan ignores tiles at zooms that it lacks', async () => {
+  it('is planned, and found empty, although the source has tiles outside of it', async () => {
     const store = await newStore()
-    const files = { '18/30/20': await draw(18, 30, 20, 1), '3/1/1': await draw(3, 1, 1, 1) }
-    const file = path.join(folder, 'zooms.pmtiles')
-    await writeFile(file, writeArchive({ tiles: files }))
-    const run = (...options) =>
-      runCommand(['load', file, '--layer', 'alps', '--grid', 'LV95', '--db', store.at, '--dry-run', ...options])
-    const plan = await run('--json')
-    assert.equal(plan.code, 0, plan.err)
-    assert.deepEqual(JSON.parse(plan.out).bounds, gridOf({ grid: 'LV95' }).tileBounds(18, 30, 20))
-    assert.match((await run('--bbox', '10,46,10.1,46.1')).err, /\[SOURCE_EMPTY\]/)
+    await load(store, sourceOf(18, 30, 20), { layer: 'alps', time: TIMES[0], fields: { grid: 'LV95' } })
+    const { bounds } = await store.layer('alps')
+    const file = path.join(folder, 'outside')
+    const image = await draw(18, 30, 20, 1)
+    for (const place of ['18/30/20', '18/39/20', '29/5/5']) {
+      await mkdir(path.join(file, path.dirname(place)), { recursive: true })
+      await writeFile(path.join(file, `${place}.png`), image)
+    }
+    const run = (...argv) =>
+      runCommand(['load', file, '--layer', 'alps', '--time', '2023', '--db', store.at, '--dry-run', '--json', ...argv])
+    const plan = await run()
+    assert.deepEqual([plan.code, plan.err], [0, ''])
+    assert.deepEqual([JSON.parse(plan.out).tiles, JSON.parse(plan.out).bounds], [3, bounds])
+    const empty = await run('--bbox', '10,46,10.1,46.1')
+    assert.equal(JSON.parse(empty.err).error, 'SOURCE_EMPTY')
+  })
+
+  it('does not become the grid of a source that is certain to be in Web Mercator', async () => {
+    const store = await newStore()
+    await load(store, sourceOf(18, 30, 20), { layer: 'alps', time: TIMES[0], fields: { grid: 'LV95' } })
+    await load(store, sourceOf(18, 30, 20), { layer: 'plain', time: TIMES[0] })
+    const { bounds } = await store.layer('alps')
+    const wmts = await startWmts(gridOf())
+    const server = await startServer((req, res) =>
+      res.end(JSON.stringify({ tilejson: '3.0.0', tiles: [`${wmts.url}/{z}/{x}/{y}.png`], minzoom: 18, maxzoom: 18 })))
+    const area = ['--bbox', bounds.join(), '--zoom', '18']
+    try {
+      for (const argv of [
+        ['--source-layer', 'plain'], ['--source-layer', 'plain', '--bbox=-180,85,-179,86'],
+        [`${wmts.url}/caps.xml`, ...area], [`${server.url}/map.json`, ...area]
+      ]) {
+        const { code, err } = await runCommand(['load', ...argv, '--layer', 'alps', '--time', '2023', '--db', store.at])
+        assert.deepEqual([code, codeIn(err)], [1, 'OTHER_GRID'], `${argv[0]}: ${err}`)
+      }
+      const part = { area: parseArea({ bbox: bounds }), zooms: { min: 18, max: 18 } }
+      for (const [name, options] of [
+        [store.at, { from: { layer: 'plain' } }], [`${wmts.url}/caps.xml`, part], [`${server.url}/map.json`, part]
+      ]) {
+        await assert.rejects(loadFrom(store, name, { layer: 'alps', time: TIMES[1] }, options), { code: 'OTHER_GRID' })
+      }
+      assert.equal((await store.stats('alps')).tiles, 1)
+      // the command has the last word about the grid of a TileJSON
+      const { fields, total } = await openSource(`${server.url}/map.json`, { ...part, grid: 'LV95' })
+      assert.deepEqual([fields.grid, total], ['LV95', part.area.in(gridOf({ grid: 'LV95' })).count(part.zooms)])
+    } finally {
+      await Promise.all([wmts.close(), server.close()])
+    }
   })
 
   it('refuses a tile outside its grid', async () => {

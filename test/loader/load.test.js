@@ -10,6 +10,7 @@ import { png } from '../support/tiles.js'
 import { writeMbtiles } from '../sources/archive-writers.js'
 import { publishFunctions } from '../support/published.js'
 import { loadFrom, memorySource } from '../support/memory-source.js'
+import { planLoad } from '../../loader/load/plan.js'
 import { startGateway } from '../../server/gateway/index.js'
 
 const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
@@ -190,6 +191,7 @@ onEachStore('a load', backend => {
       "edition must be edition:LAYER@TIME' }) })").replace("'manifest'", "'other'")
     await store.couch.put({ _id: '_design/tiles', language: 'javascript', validate_doc_update: outdated })
     await assert.rejects(run(grid(2), T1), { code: 'STORE_OUTDATED' })
+    await assert.rejects(planLoad(store, sourceOf(grid(2)), { layer: 'osm', time: T1 }), { code: 'STORE_OUTDATED' })
     assert.deepEqual([await store.layers(), await heads()], [[], []])
   })
 })

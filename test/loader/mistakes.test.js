@@ -334,6 +334,16 @@ describe('a mistake on the command line', function () {
       assert.deepEqual((await store.head('osm', 3, 5, 0)).bytes, png(40))
     })
 
+    it('of a load that has no tiles', async () => {
+      const store = await Store.create(url)
+      await store.defineLayer('osm')
+      await publish(store)
+      const argv = ['--source-layer', 'osm', '--layer', 'copy']
+      const [planned, loaded] = [await load(...argv, '--dry-run'), await load(...argv)]
+      assert.match(loaded.err, /\[SOURCE_EMPTY\]/)
+      assert.deepEqual([planned.code, planned.err], [1, loaded.err])
+    })
+
     it('of a dated set, which lists its editions and creates no store', async () => {
       tiles('set/town-2022')
       tiles('set/town-2023')

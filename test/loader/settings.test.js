@@ -70,9 +70,8 @@ onEachStore('tilecouch settings', backend => {
   })
 
   it('takes a base map as an address, or as a file with its attribution', async () => {
-    folder.write({
-      'base.json': JSON.stringify({ url: '/osm/{z}/{x}/{y}.png', name: 'Streets', attribution: '© Map', maxzoom: 19 })
-    })
+    const base = { url: '/osm/{z}/{x}/{y}.png', name: 'Streets', attribution: '© Map', maxzoom: 19 }
+    folder.write({ 'base.json': `\ufeff${JSON.stringify(base)}` }) // some editors begin a file with this mark
     assert.deepEqual(await run('--base-map', folder.path('base.json')),
       { code: 0, out: 'base map:    /osm/{z}/{x}/{y}.png, Streets, © Map\n', err: '' })
     assert.equal((await readStored()).base.maxzoom, 19)

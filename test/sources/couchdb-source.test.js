@@ -1,7 +1,7 @@
 // A CouchDB that MapProxy wrote as a source, and the templates that read tiles from its document ids.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { flipY, tileId } from '../../core/index.js'
+import { flipY, gridOf, tileId } from '../../core/index.js'
 import { load } from '../../loader/load/index.js'
 import { openSource } from '../../loader/load/sources/index.js'
 import { Couch } from '../../loader/store/couch.js'
@@ -56,14 +56,6 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
       assert.equal((await collect(source)).length, SIDE * SIDE, 'walked again')
       await source.close()
     }
-  })
-
-  it('counts rows of another grid from the south, and knows its columns and rows', async () => {
-    await put([docOf('g-2-3-1', png(1)), docOf('g-2-4-0', png(2))])
-    const source = await open(TEMPLATE, { grid: 'WorldCRS84Quad', scheme: 'tms' })
-    assert.deepEqual((await collect(source)).map(({ z, x, y }) => [z, x, y]), [[2, 3, 0]])
-    assert.equal(source.ignored, 1)
-    await source.close()
   })
 
   it('skips and counts other documents; reads a single attachment that is not called tile', async () => {
@@ -132,6 +124,19 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
     assert.deepEqual((await collect(utm32Source)).map(({ bytes }) => bytes.equals(png(77))), [true])
     assert.equal(utm32Source.ignored, 0, 'the others were not even listed')
     await utm32Source.close()
+  })
+
+  it('counts rows from the south of the grid that is given', async () => {
+    const lv95 = gridOf({ grid: 'LV95' })
+    await put([docOf(`lv95-18-30-${lv95.whole(18).y1 - 20}`, png(1)), docOf('lv95-18-30-1000', png(2))])
+    const target = await Store.create(await backend.database())
+    const source = await open(TEMPLATE, { grid: 'LV95', scheme: 'tms' })
+    const { created, failed, failures } = await load(target, source, { layer: 'alps', time: '2024-03-01' })
+    assert.deepEqual([created, failed], [1, 1])
+    assert.match(failures[0].reason, /^no such tile/)
+    assert.ok((await target.head('alps', 18, 30, 20)).bytes.equals(png(1)))
+    await source.close()
+    await target.destroy()
   })
 
   it('is loaded as an edition, and changes nothing when it is loaded again', async () => {

@@ -165,11 +165,12 @@ onEachStore('a load of a dated set', backend => {
   it('loads diffs among other sources, and refuses them with --complete before it loads', async () => {
     writeSet()
     folder.write({ 'set/town-2022-09-diff/gone.txt': '5/1/1\n5/1/2\n', 'set/town-2022-09-diff/5/2/2.png': png(9999) })
-    for (const more of [[], ['--dry-run']]) {
-      const refusedRun = await run(folder.path('set'), '--dated', '--complete', ...more)
+    for (const flags of [['--dry-run'], []]) {
+      const refusedRun = await run(folder.path('set'), '--dated', '--complete', ...flags)
       assert.deepEqual([refusedRun.code, refusedRun.out], [1, ''])
       assert.match(refusedRun.err, /town-2022-09-diff" for --complete: it is a diff.* \[BAD_OPTION\]/)
     }
+    await assert.rejects(Store.open(url), { code: 'DATABASE_NOT_FOUND' }, 'no store was created')
     const { gone, editions: loadedEditions } = JSON.parse((await run(folder.path('set'), '--dated', '--json')).out)
     assert.deepEqual([gone, loadedEditions.length], [2, 4])
     const store = await Store.open(url)

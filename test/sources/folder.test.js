@@ -163,6 +163,10 @@ describe('a folder of tiles', () => {
     }
   })
 
+  it('may have metadata that begin with a byte order mark', async () => {
+    assert.deepEqual((await open({ 'metadata.json': '\ufeff{"name":"Map"}' })).fields, { name: 'Map' })
+  })
+
   it('names the path that it cannot read', async () => {
     folder.write({ '1/0/0.png': 'x' })
     symlinkSync(folder.path('nowhere'), folder.path('2'))

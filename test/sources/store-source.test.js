@@ -61,8 +61,10 @@ onEachStore('another store as a source', backend => {
 
   it('has the description of the layer, without settings of its store', async () => {
     const source = await openSource(url, { from: { layer: 'osm' } })
-    assert.deepEqual(source.fields,
-      { name: 'Town', attribution: '© Town', minzoom: 0, maxzoom: 12, format: 'png', encoding: 'mapbox' })
+    assert.deepEqual(source.fields, {
+      name: 'Town', attribution: '© Town', minzoom: 0, maxzoom: 12, format: 'png', encoding: 'mapbox',
+      grid: 'WebMercatorQuad'
+    })
     assert.doesNotMatch(JSON.stringify(source), /admin|test@|password/)
     assert.equal((await openSource(url, { layer: 'other' })).name,
       `other of ${as(url).replace(/\/$/, '')}`, 'the layer that is loaded, unless another is named')

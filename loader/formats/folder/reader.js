@@ -4,7 +4,7 @@ import { lstat, opendir, realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { compareInner, compareRows, gridOf } from '../../../core/index.js'
 import { shared } from '../../../core/promises.js'
-import { ifMissing, openFile, readRegular } from '../files.js'
+import { ifMissing, openFile, plainTextOf, readRegular } from '../files.js'
 import { GONE_LIST, readGone } from '../gone.js'
 import { breather, sourceLimits, unreadable } from '../reading.js'
 import { NUMBER, parseTileName } from '../names.js'
@@ -80,7 +80,7 @@ export class FolderReader {
 
   /** The text of a file beside the tiles, if it exists. @param {string} name @returns {Promise<string | undefined>} */
   async text (name) {
-    return await this.has(name) ? String(await this.read(name, sourceLimits.metadata)) : undefined
+    return await this.has(name) ? plainTextOf(await this.read(name, sourceLimits.metadata)) : undefined
   }
 
   /** The gone tiles of a diff, which the caller closes. @param {string} [file] for messages */

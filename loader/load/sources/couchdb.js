@@ -1,6 +1,6 @@
 // Opens a CouchDB database of another program as a source: its documents are tiles with one attachment, as the cache of
 // MapProxy writes them. Their ids contain the places, but in another order than ours, so the list is spooled first.
-import { gridOf } from '../../../core/index.js'
+import { MAX_ZOOM, gridOf } from '../../../core/index.js'
 import { shared } from '../../../core/promises.js'
 import { TilecouchError } from '../../errors.js'
 import { Spool } from '../../formats/spool.js'
@@ -17,9 +17,9 @@ export const recognisesUrl = (url, { idTemplate }) => idTemplate !== undefined
 
 /** @type {import('./index.js').OpenSource} */
 export async function open (name, { idTemplate, scheme, grid, selected, home, signal }) {
-  const template = new IdTemplate(idTemplate, gridOf({ grid }))
+  const template = new IdTemplate(idTemplate)
   const couch = await openDatabase(name, { home, signal })
-  const list = new TileList(couch, template, { tms: scheme === 'tms', selected, signal })
+  const list = new TileList(couch, template, { tms: scheme === 'tms', grid: gridOf({ grid }), selected, signal })
   await list.begin()
   return {
     name: `${template.text} of ${couch.url}`,
@@ -56,12 +56,14 @@ class TileList {
 
   /**
    * @param {import('../../store/couch.js').Couch} couch @param {IdTemplate} template
-   * @param {{tms: boolean, selected: (z: number, x: number, y: number) => boolean, signal?: AbortSignal}} options
+   * @param {{tms: boolean, grid: import('../../../core/grids/grid.js').Grid,
+   *   selected: (z: number, x: number, y: number) => boolean, signal?: AbortSignal}} options
    */
-  constructor (couch, template, { tms, selected, signal }) {
+  constructor (couch, template, { tms, grid, selected, signal }) {
     this.couch = couch
     this.template = template
     this.tms = tms
+    this.grid = grid
     this.selected = selected
     this.signal = signal
   }
@@ -107,7 +109,7 @@ class TileList {
       throw new TilecouchError('BAD_OPTION', { option: '--id-template', value: this.template.text, why })
     }
     const { z, x } = tile
-    const y = this.tms ? this.template.grid.flipY(z, tile.y) : tile.y
+    const y = this.tms ? this.grid.flipY(z, tile.y) : tile.y
     if (this.selected(z, x, y)) spool.add(z, x, y, id)
   }
 
@@ -145,8 +147,7 @@ const PART = /%\((\w+)\)[-+ #]?(?:0?\d*)[sdi]|(%%)|\{(\w+)\}/g
 const COORDINATES = ['z', 'x', 'y']
 
 export class IdTemplate {
-  /** @param {any} text @param {import('../../../core/grids/grid.js').Grid} [grid] of the tiles */
-  constructor (text, grid = gridOf()) {
+  constructor (text) {
     const bad = why => new TilecouchError('BAD_OPTION', { option: '--id-template', value: text, why })
     const template = text.replace(/^%\(couch_url\)s\//, '') // in MapProxy's configuration: the database
     let pattern = ''
@@ -182,7 +183,6 @@ export class IdTemplate {
     if (/\{|\}|%\(/.test(literal)) throw bad('a brace or %( belongs neither to %(name)s nor to {name}')
     if (/\}\{|\)[sdi]%\(/.test(template)) throw bad('two names need something between them')
     this.text = text
-    this.grid = grid
     this.pattern = new RegExp(`^${pattern}$`, 's')
   }
 
@@ -195,7 +195,7 @@ export class IdTemplate {
     const groups = this.pattern.exec(id)?.groups
     if (!groups) return undefined
     const [z, x, y] = COORDINATES.map(name => +groups[name])
-    if (!this.grid.has(z, x, y)) return undefined
+    if (z > MAX_ZOOM || x >= 2 ** z || y >= 2 ** z) return undefined
     return { z, x, y, names: this.names.map(name => groups[name]) }
   }
 }

@@ -2,7 +2,7 @@
 // capabilities of a WMTS, at an address or in a file. The tiles are loaded as from any tile server, with the zooms,
 // bounds, rows and attribution of the document.
 // Other documents, such as the capabilities of a WMS, get an error that says what to type next.
-import { parseBbox, plainNameOf } from '../../../core/index.js'
+import { WEB_MERCATOR, parseBbox, plainNameOf } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { sourceLimits } from '../../formats/reading.js'
 import { layerFieldsOf } from '../../formats/metadata.js'
@@ -137,7 +137,11 @@ function openTiles (json, where, options) {
   const fields = layerFieldsOf({
     name: plainNameOf(json), description, attribution, legend, version, format, encoding, vector_layers: layers
   })
-  return upstream.open(url, { ...options, upstream: settings, secrets, fields, isAnnounced: true })
+  // the formats of both documents assume Web Mercator; a WMS draws in any grid
+  const grid = options.isGridGiven || server.type === 'wms' ? options.grid : WEB_MERCATOR
+  return upstream.open(url, {
+    ...options, grid, upstream: settings, secrets, fields: { ...fields, ...(grid && { grid }) }, isAnnounced: true
+  })
 }
 
 /** @param {any} style @param {Where} where @param {Options} options */

@@ -18,7 +18,7 @@ export const recognisesUrl = (url, { idTemplate }) =>
   idTemplate === undefined && !/[{}]|%7b|%7d/i.test(url.href) && !/\.[^/]*$/.test(url.pathname)
 
 /** @type {import('./index.js').OpenSource} */
-export async function open (name, { from, layer: target, area: areaOption, zooms, home, usualGrid, signal }) {
+export async function open (name, { from, layer: target, area: areaOption, zooms, home, signal }) {
   const { layer, time } = from ?? { layer: /** @type {string} */ (target), time: undefined }
   const store = await openStore(name, { home, signal })
   const { fields, last } = await layerStateAt(store, layer, time)
@@ -27,7 +27,7 @@ export async function open (name, { from, layer: target, area: areaOption, zooms
   return {
     // the address of an embedded store changes from run to run, and a stopped load is recognised by this name
     name: `${formatReference(layer, time)}${home && isSameDatabase(home, name) ? '' : ` of ${store.url}`}`,
-    fields: usualGrid === undefined ? fields : { ...fields, grid: gridOf(fields).field },
+    fields: { ...fields, grid: gridOf(fields).field }, // a layer whose document names no grid is in Web Mercator
     isInGrid: true,
     ...(time !== undefined && last && { time: last }),
     ...(time === undefined && { total: (await store.count(layer, selection)).tiles }),

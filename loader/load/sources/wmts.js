@@ -45,8 +45,7 @@ export async function openWmts (xml, where, options) {
   }
   const fields = {
     ...layerFieldsOf({ name: layer.title, description: layer.abstract }),
-    // without a grid, the tiles would count as tiles of the usual grid
-    ...((!grid.isWebMercator || options.usualGrid !== undefined) && { grid: grid.field }),
+    grid: grid.field,
     ...(tileSize !== 256 && { tileSize })
   }
   // the server has only the set that it states, even if the command names another grid
