@@ -9,7 +9,7 @@ import { layerFieldsOf } from '../../formats/metadata.js'
 import {
   kindOfBytes, kindOfFile, kindOfName, kindOfRoot, loadCommand, notTiles, refusal, rootOf, serverCommand
 } from '../../formats/other-kinds.js'
-import { readRegular } from '../../formats/files.js'
+import { plainTextOf, readRegular } from '../../formats/files.js'
 import { isGzip, unpack } from '../../formats/unpack.js'
 import { userAgentOf } from '../../store/package.js'
 import { Requester } from '../upstream/http.js'
@@ -52,7 +52,7 @@ export async function open (name, options, where) {
   const bytes = await fetchDocument(base, { ...options, networks: [...options.networks ?? [], ...allowedHosts] })
   const kind = kindOfBytes(bytes.subarray(0, 512))
   if (kind) throw notTiles(kind, name)
-  return openText(String(bytes), { ...where, name: shown, base }, { ...options, named: allowedHosts })
+  return openText(plainTextOf(bytes), { ...where, name: shown, base }, { ...options, named: allowedHosts })
 }
 
 /**
@@ -63,9 +63,9 @@ export async function open (name, options, where) {
 export async function openFile (name, begin, options) {
   const kind = kindOfBytes(begin) && kindOfFile(name, begin)
   if (kind) throw notTiles(kind, name)
-  const text = String(begin)
-  if (/^\ufeff?\s*[{[]/.test(text) || rootOf(text)) {
-    const wholeText = await readRegular(name, { most: sourceLimits.metadata }).then(String, () => text)
+  const text = plainTextOf(begin)
+  if (/^\s*[{[]/.test(text) || rootOf(text)) {
+    const wholeText = await readRegular(name, { most: sourceLimits.metadata }).then(plainTextOf, () => text)
     return openText(wholeText, { name }, { ...options, named: [] })
   }
   const otherKind = kindOfName(name)
@@ -101,7 +101,7 @@ async function openText (text, where, options) {
   const root = rootOf(text)
   if (root && isWmts(root, text)) return openWmts(text, where, options)
   if (root) throw otherXml(root, text, where)
-  const json = jsonOf(text.replace(/^\ufeff/, ''))
+  const json = jsonOf(text)
   if (typeof json === 'object' && json !== null) return openJson(json, where, options)
   if (GEOJSON_BEGIN.test(text.slice(0, 4096))) throw notTiles('geojson', where.name)
   throw unknownSource(where)
