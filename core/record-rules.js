@@ -76,7 +76,9 @@ export function recordTypes (isValue) {
         isValue(value[1], 'degrees 180') && isValue(value[2], 'degrees 90') && isValue(value[3], 'whole 0 30')
     },
     part: function (value) {
-      return holds(value, { area: 'area', zooms: 'zooms', since: 'time', current: 'flag', of: 'each part' })
+      return holds(value, {
+        area: 'area', zooms: 'zooms', since: 'time', current: 'flag', of: 'each part', ofOwn: 'flag'
+      })
     },
     parts: function (value) { return isValue(value, 'each part') && value.length <= 1000 },
     place: function (value) { // z, x and y of a block of 64 x 64 tiles

@@ -52,12 +52,14 @@ export class Replication {
    * @param {(status: Status) => void} [parts.onProgress]
    * @param {(status: Status) => void} [parts.onState]
    * @param {(refused: Refused) => void} [parts.onRefused]
-   * @param {() => Promise<void>} [parts.onUpToDate] awaited when the target is complete for the first time
+   * @param {(rows: import('./peer.js').Row[]) => Promise<void> | undefined} [parts.onChanges] awaited before changes
+   *   are copied
+   * @param {() => Promise<void>} [parts.onUpToDate] awaited whenever the target is complete
    * @param {Partial<typeof replicationDefaults>} [parts.limits]
    */
   constructor ({
     source, target, selection = new Selection(), visiblePast, fill, live = false, dryRun = false, about, signal, limits,
-    onProgress, onState, onRefused, onUpToDate
+    onProgress, onState, onRefused, onChanges, onUpToDate
   }) {
     const setLimits = Object.fromEntries(Object.entries(limits ?? {}).filter(([, value]) => value !== undefined))
     this.limits = { ...replicationDefaults, ...setLimits }
@@ -72,6 +74,7 @@ export class Replication {
     this.signal = signal
     this.onProgress = onProgress
     this.onRefused = onRefused
+    this.onChanges = onChanges
     this.onUpToDate = onUpToDate
     this.tally = newCopyTally()
     this.#status = new ReplicationStatus(this.limits.poll, () => onState?.(this.status()))
@@ -235,11 +238,7 @@ export class Replication {
   /** Called when the target has all changes that the source had. */
   async #complete (tracker) {
     this.#since = tracker.since
-    const { onUpToDate } = this
-    if (onUpToDate) {
-      await onUpToDate()
-      this.onUpToDate = undefined // called again only after a failure
-    }
+    await this.onUpToDate?.()
     const { state } = this.#status
     this.#status.complete(this.live)
     if (this.live && state !== 'following') {
@@ -255,6 +254,7 @@ export class Replication {
     /** @type {Map<string, {id: string, revs: string[]}>} */
     const selectedRows = new Map()
     const uncertain = []
+    await this.onChanges?.(rows)
     await selection.learn(rows.map(({ id }) => id), id => this.source.read(id, signal))
     for (const row of rows) {
       const { take, lookUp } = selection.decide(row)

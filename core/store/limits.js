@@ -27,6 +27,7 @@ import { recordKinds } from './records.js'
  * @property {string} [since] the map is complete as of this time and later times
  * @property {boolean} [current] only the newest versions are kept
  * @property {Part[]} [of] the parts that the source of the mirror keeps
+ * @property {boolean} [ofOwn] the source shows other tiles, too: `own` in its limits
  *
  * @typedef {[from: string, until: string, run: string]} Dropped times that a prune dropped, without `until`;
  *   run: of the prune. Statements of later runs are kept.
@@ -46,7 +47,7 @@ export class Limits {
   #dropped
   /** Cache of hasBlocks. @type {Map<string, boolean>} */
   #places = new Map()
-  /** Image in memory -> first kept time of its tile. @type {WeakMap<object, string | undefined>} */
+  /** Image in memory -> first time of its tile that readers see. @type {WeakMap<object, string | undefined>} */
   #sinceByImage = new WeakMap()
 
   /** @param {any} doc `limits:LAYER`, if there is one @param {any} [layer] the document of the layer */
@@ -88,8 +89,8 @@ export class Limits {
    */
   isKept (z, x, y, time = AFTER, image) {
     if (this.#isOwn) return true
-    if (image && !this.#sinceByImage.has(image)) this.#sinceByImage.set(image, this.#sinceAt(z, x, y))
-    const since = image ? this.#sinceByImage.get(image) : this.#sinceAt(z, x, y)
+    if (image && !this.#sinceByImage.has(image)) this.#sinceByImage.set(image, this.#shownSince(z, x, y))
+    const since = image ? this.#sinceByImage.get(image) : this.#shownSince(z, x, y)
     return since !== undefined && time >= since
   }
 
@@ -97,18 +98,31 @@ export class Limits {
   droppedAt (z, x, y) {
     const since = this.#sinceAt(z, x, y)
     if (since) return [{ from: '', until: since }, ...this.#dropped]
-    return since === '' || this.#isOwn ? this.#dropped : undefined
+    return since === '' || this.isKept(z, x, y) ? this.#dropped : undefined
+  }
+
+  /** Whether a tile belongs to no mirrored part: images that manifests have for it may be missing. */
+  mayLack (z, x, y) {
+    return this.#sinceAt(z, x, y) === undefined
   }
 
   #sinceAt (z, x, y) {
     return this.#parts ? earliest(this.#parts, z, x, y) : ''
   }
+
+  #shownSince (z, x, y) {
+    return this.#parts ? earliest(this.#parts, z, x, y, true) : ''
+  }
 }
 
-/** The first kept time of a tile; undefined: no part contains the tile. @returns {string | undefined} */
-function earliest (parts, z, x, y) {
-  const times = parts.filter(({ selects }) => selects(z, x, y)).map(({ since = '', current, of }) => {
-    const sourceStart = of ? earliest(of, z, x, y) : ''
+/**
+ * The first kept time of a tile.
+ * @param {boolean} [forReaders] a source with other tiles shows all times
+ * @returns {string | undefined} undefined: no part contains the tile
+ */
+function earliest (parts, z, x, y, forReaders = false) {
+  const times = parts.filter(({ selects }) => selects(z, x, y)).map(({ since = '', current, of, ofOwn }) => {
+    const sourceStart = of && !(forReaders && ofOwn) ? earliest(of, z, x, y, forReaders) : ''
     const partStart = current ? AFTER : since
     return sourceStart === undefined || sourceStart > partStart ? sourceStart : partStart
   })

@@ -247,7 +247,7 @@ export class Settler {
     const statements = this.#statements.get(layer) ?? new LayerStatements(couch, layer)
     this.#statements.set(layer, statements)
     const doc = layerDoc ?? soundOf([await couch.get(layerId(layer))], 'layer')[0]
-    const onSettled = settled => this.#report(settled, doc)
+    const onSettled = settled => this.#report(settled, { limits: statements.limits, doc })
     await settleAll(couch, layer, idsOf(statements), { statements, access, dryRun, signal, onSettled })
   }
 
@@ -267,8 +267,11 @@ export class Settler {
     for await (const id of statedTiles()) if (!written.tiles.has(id)) yield id
   }
 
-  /** @param {Map<string, import('../../core/store/settle.js').Settled>} settled @param {any} doc of the layer */
-  #report (settled, doc) {
+  /**
+   * @param {Map<string, import('../../core/store/settle.js').Settled>} settled
+   * @param {Parameters<typeof lostStatements>[2]} layer
+   */
+  #report (settled, layer) {
     const { onSettled, note } = this.options
     for (const [id, outcome] of settled) {
       const { done, error, odd } = outcome
@@ -277,7 +280,7 @@ export class Settler {
       if (odd) note('left', odd._id, `it is no valid tile: ${problem.filter(Boolean).join(', ')}`)
       else if (error) note('refused', id, error.message)
       else if (done.length) onSettled?.(id, done)
-      for (const { time } of lostStatements(doc, outcome)) {
+      for (const { time } of lostStatements(id, outcome, layer)) {
         const edition = formatReference(parseTileId(id).layer, time)
         note('unknown', id, `the image that ${edition} has is missing: load that edition again`)
       }

@@ -6,6 +6,7 @@ import { check, copyLayer, load, mirror, moveLayer, prune, removeLayer, resolve 
 import { peerOf } from '../../loader/store/peer.js'
 import { Store } from '../../loader/store/index.js'
 import { startGateway } from '../../server/gateway/index.js'
+import { until } from '../../bench/wait.js'
 import { json, onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { memorySource } from '../support/memory-source.js'
@@ -251,17 +252,47 @@ onEachStore('the limits of a store', backend => {
     assert.equal(await target.couch.get('limits:osm'), undefined)
   })
 
-  it('a tile that is loaded outside the mirrored area is shown, and further mirrors have no limits', async () => {
-    await edition(source, 2021, [[FAR, 1], [NEAR, 1]])
+  it('a tile that is loaded outside the mirrored area is shown, also by further mirrors', async () => {
+    await edition(source, 2021, [[FAR, 1], [BESIDE, 1], [NEAR, 1]])
     await fetchPart({ area: WEST })
-    await edition(target, 2024, [[FAR, 3]])
-    assert.deepEqual(await Promise.all([NEAR, FAR].map(tile => read(target, tile))), [1, 3])
-    assert.deepEqual(await faultsOf(target), {})
-    await source.destroy()
-    ;({ store: source, url: from } = await publishedStore(backend))
-    await mirror(to, from)
-    assert.equal(await read(source, FAR), 3)
-    assert.equal(await source.couch.get('limits:osm'), undefined)
+    await edition(target, 2024, [[BESIDE, 3]])
+    assert.deepEqual(await Promise.all([NEAR, BESIDE].map(tile => read(target, tile))), [1, 3])
+    assert.deepEqual(await faultsOf(target), {}, 'FAR is in the same block, but its image was not mirrored')
+    const east = parseArea({ bbox: [0, -84, 179, 84] })
+    for (const options of [{}, { area: east }, { area: WEST }]) {
+      const url = await backend.database()
+      await mirror(to, url, options)
+      const further = await Store.open(url)
+      assert.equal(await read(further, NEAR), options.area === east ? 'NOT_KEPT' : 1)
+      assert.equal(await read(further, BESIDE), options.area === WEST ? 'NOT_KEPT' : 3)
+      assert.deepEqual(await faultsOf(further), {})
+      await further.destroy()
+    }
+  })
+
+  it('a mirror of a part has the limits that its source gets later, live or in the next run', async () => {
+    await edition(source, 2021, [[FAR, 1], [BESIDE, 1], [NEAR, 1]])
+    const { store: middle, url } = await publishedStore(backend)
+    await mirror(from, url, { area: WEST })
+    const stop = new AbortController()
+    let isReady = false
+    const live = mirror(url, to, { live: true, signal: stop.signal, onReady: () => { isReady = true } })
+    const ended = assert.rejects(live, { code: 'ABORTED' })
+    await until(async () => isReady, { what: 'the first copy' })
+    await mirror(from, url, { area: parseArea({ bbox: [0, -84, 179, 84] }) })
+    await until(async () => await read(target, FAR) === 1, { what: 'the tile of the added part' })
+    await mirror(from, url)
+    await until(async () => !await target.couch.get('limits:osm'), { what: 'the end of the limits' })
+    stop.abort()
+    await ended
+    // of a mirror that missed the change
+    const limitTo = (store, max) =>
+      store.couch.update('limits:osm', () => ({ type: 'limits', layer: 'osm', parts: [{ zooms: { min: 0, max } }] }))
+    await limitTo(middle, 9)
+    await limitTo(target, 5)
+    await mirror(url, to)
+    assert.equal(await read(target, FAR), 1)
+    await middle.destroy()
   })
 
   it('a complete edition that was mirrored in two parts makes every other tile gone', async () => {

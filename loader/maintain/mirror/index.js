@@ -94,7 +94,8 @@ export class Mirror {
         selection: selectionOf({ layers, area, zooms, current, since }),
         notesLimits: true
       },
-      onUpToDate: dryRun ? undefined : () => this.#makeReady()
+      onChanges: rows => this.#limits?.renew(rows),
+      onUpToDate: dryRun ? undefined : () => this.#complete()
     })
   }
 
@@ -148,10 +149,11 @@ export class Mirror {
     if (!validates) this.#targetPeer.validateWith(await readValidation())
   }
 
-  async #makeReady () {
+  async #complete () {
     const { signal, public: isForAll, onCopied, onIndex, onReady } = this.options
-    onCopied?.()
+    if (!this.#ready) onCopied?.()
     await this.#limits?.complete()
+    if (this.#ready) return
     this.#ready = await makeReady(this.source, /** @type {Couch} */ (this.target), { isForAll, signal, onIndex })
     onReady?.(this.#ready)
   }

@@ -1,5 +1,6 @@
 // Notes in the target of a mirror which parts of its layers it keeps (core/store/limits.js). The note is written before
-// the first document of a layer, so that a part never looks like the whole. A whole mirror removes it when complete.
+// the first document of a layer, so that a part never looks like the whole, and again when the limits of the source
+// change. A whole mirror removes it when complete.
 import { checkSound, layerId, limitsId, parseDocumentId } from '../../../core/index.js'
 import { checkpointId } from '../../../core/mirror/index.js'
 import { sharePromise } from '../../../core/promises.js'
@@ -17,6 +18,7 @@ const layerOf = id => parseDocumentId(id)?.layer ?? /^([^:@]+):\d/.exec(id)?.[1]
 export class LimitsNotes {
   /** @type {Map<string, Promise<void>>} by layer */
   #notes = new Map()
+  #isComplete = false // the notes were compared with the limits of the source
   #isOld = false // an earlier tilecouch began this mirror: the layers of the target came by it
 
   /**
@@ -53,32 +55,53 @@ export class LimitsNotes {
     await Promise.all([...layers].map(layer => sharePromise(this.#notes, layer, () => this.#writeNote(layer))))
   }
 
+  /** Writes the notes of layers again whose limits changed in the source. @param {{id: string}[]} rows of its feed */
+  async renew (rows) {
+    const changed = rows.filter(({ id }) => id.startsWith('limits:') && this.#selects(id))
+    if (!changed.length) return
+    this.#isComplete = false
+    for (const { id } of changed) this.#notes.delete(/** @type {string} */ (layerOf(id)))
+    await this.note(changed.map(({ id }) => ({ _id: id })))
+  }
+
   async #writeNote (layer) {
     const { source, target, part, isWhole } = this
     const [sourceLimits, targetLimits, targetLayer] = await Promise.all([
-      limitsOf(source, layer), target.get(limitsId(layer)), target.get(layerId(layer))
+      source.get(limitsId(layer)), target.get(limitsId(layer)), target.get(layerId(layer))
     ])
     // a layer that is whole in the target stays whole
     if (isWhole && (!sourceLimits || (targetLayer && !targetLimits))) return
-    const parts = isWhole ? sourceLimits.parts : [{ ...part, ...(sourceLimits && { of: sourceLimits.parts }) }]
+    const of = sourceLimits && { of: sourceLimits.parts, ...(sourceLimits.own && { ofOwn: true }) }
+    const parts = isWhole ? sourceLimits.parts : [{ ...part, ...of }]
+    const isOwn = (isWhole && sourceLimits.own) || (targetLayer && !targetLimits && !this.#isOld)
     try {
-      await addParts(target, layer, { parts, own: targetLayer && !targetLimits && !this.#isOld })
+      await addParts(target, layer, { parts, own: isOwn })
     } catch (error) {
       // the target may have design documents of an earlier tilecouch
       if (error.code !== 'FORBIDDEN' || !isUnknownType(error.details.reason, 'limits')) throw error
     }
   }
 
-  /** Removes the notes of a whole mirror. Called when the target is complete. */
+  /**
+   * Compares the notes with the limits of the source, which may have changed between two runs. Removes those of a whole
+   * mirror. Called when the target is complete.
+   */
   async complete () {
-    const { source, target, layers, isWhole } = this
-    if (!isWhole) return
+    if (this.#isComplete) return
+    const { source, target, isWhole } = this
     const layerNames = (await target.ranges([LAYERS])).flat().flatMap(({ id }) => parseDocumentId(id)?.layer ?? [])
-    const ids = layerNames.filter(layer => !layers || layers.has(layer)).map(limitsId)
+    const ids = layerNames.map(limitsId).filter(id => this.#selects(id))
     for (const { doc } of ids.length ? await target.docs(ids) : []) {
-      if (!doc || !await source.get(layerId(doc.layer)) || await limitsOf(source, doc.layer)) continue
-      await target.bulk([{ _id: doc._id, _rev: doc._rev, _deleted: true }])
+      if (!doc || !await source.get(layerId(doc.layer))) continue
+      if (!isWhole || await source.get(doc._id)) await this.#writeNote(doc.layer)
+      else await target.bulk([{ _id: doc._id, _rev: doc._rev, _deleted: true }])
     }
+    this.#isComplete = true
+  }
+
+  /** @param {string} id of a document */
+  #selects (id) {
+    return this.layers?.has(/** @type {string} */ (layerOf(id))) ?? true
   }
 }
 
@@ -97,9 +120,3 @@ export const addParts = (couch, layer, { parts, own }) => couch.update(limitsId(
   const limits = { ...fields, _id: limitsId(layer), ...(own && { own: true }), parts: [...storedParts, ...newParts] }
   return checkSound(limits, recordKinds) // a store without validation accepts more
 })
-
-/** The limits of a layer in the source, or undefined if the layer was loaded there and is whole. */
-async function limitsOf (source, layer) {
-  const doc = await source.get(limitsId(layer))
-  return doc?.own ? undefined : doc
-}

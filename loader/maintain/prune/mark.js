@@ -1,6 +1,6 @@
 // Writes into the document of a layer when it was pruned and which times were dropped. Missing versions of these times
 // are no fault and are not written back (core/store/limits.js). Removals have their own documents (`removed:…`).
-import { layerId } from '../../../core/index.js'
+import { layerId, parseTileId } from '../../../core/index.js'
 import { beganAt } from '../../../core/runs.js'
 import { joinSpans } from '../../../core/store/limits.js'
 
@@ -42,12 +42,16 @@ export function pruneMarks (...docs) {
 }
 
 /**
- * Statements whose images are lost. Earlier tilecouch versions did not note dropped times: then statements older than
- * the day of the last prune are left out, because it may have removed them. A prune keeps the newest version of a tile.
- * @param {{pruned?: string, dropped?: any} | undefined} doc of the layer
+ * Statements whose images are lost. Those of a mirrored part that has not the tile are not: another writer loaded it
+ * here. Earlier tilecouch versions did not note dropped times: then statements older than the day of the last prune are
+ * left out, because it may have removed them. A prune keeps the newest version of a tile.
+ * @param {string} id of the tile
  * @param {Pick<import('../../../core/store/settle.js').Settled, 'unknown' | 'before'>} settled
+ * @param {{limits: import('../../../core/store/limits.js').Limits, doc?: {pruned?: string, dropped?: any}}} layer
  */
-export const lostStatements = (doc, { unknown, before }) => doc?.dropped
-  ? unknown
-  : unknown.filter(({ time, run }) =>
+export function lostStatements (id, { unknown, before }, { limits, doc }) {
+  const { z, x, y } = parseTileId(id)
+  if (limits.mayLack(z, x, y)) return []
+  return doc?.dropped ? unknown : unknown.filter(({ time, run }) =>
     time > (before.at(-1)?.time ?? '') || dayOf(beganAt(run)) > dayOf(doc?.pruned ?? ''))
+}
