@@ -29,12 +29,22 @@ worker.addEventListener('fetch', event => {
   if (answer) event.respondWith(answer)
 })
 
+// Files that are being read, by address. Pages may ask for the same ones at the same time, and a worker with an open
+// request is not replaced by the worker of a new version.
+const reading = new Map()
+
 async function keep (names) {
   const { version, files } = SHELL
   const cache = await caches.open(cacheOf(version))
-  await Promise.all(names.map(async name => {
-    const address = addressOf(name, version)
+  const keepFile = async (address, name) => {
     if (!await cache.match(address)) await cache.put(address, await read(address, files[name]))
+  }
+  await Promise.all(names.map(name => {
+    const address = addressOf(name, version)
+    if (!reading.has(address)) {
+      reading.set(address, keepFile(address, name).finally(() => reading.delete(address)))
+    }
+    return reading.get(address)
   }))
 }
 
