@@ -104,7 +104,8 @@ const designGlobals = Object.fromEntries(
     'recordTypes', 'isValue', 'recordPatterns', 'textPatterns', 'valueTypes', 'isShallow', 'layerRules', 'editionRules',
     'styleRules', 'manifestRules', 'blockRules', 'removedRules',
     'limitsRules', 'workRules', 'activityRules', 'tokenRules',
-    'storeRules', 'isTime', 'NUMBER', 'SPRITE', 'GLYPHS', 'READS', 'WORDS', 'STYLE', 'RESERVED_NAMES', 'LAYER_KINDS']
+    'storeRules', 'isTime', 'NUMBER', 'SPRITE', 'GLYPHS', 'READS', 'WORDS', 'STYLE', 'RESERVED_NAMES', 'LAYER_KINDS',
+    'wrongTimes', 'wrongRuns']
     .map(name => [name, 'readonly']))
 
 export default [
@@ -141,7 +142,8 @@ export default [
   },
   { // design functions have them inside
     files: [
-      'core/addresses.js', 'core/kinds.js', 'core/style.js', 'core/qgis.js', 'core/rules.js', 'core/record-rules.js'
+      'core/addresses.js', 'core/kinds.js', 'core/style.js', 'core/qgis.js', 'core/rules.js', 'core/record-rules.js',
+      'core/tile-rules.js'
     ],
     rules: { 'no-var': 'off' }
   },

@@ -2,6 +2,7 @@
 // document, so that the path of a tile is short and the rules for other documents are made only where they are needed.
 (function (newDoc, oldDoc, userCtx, secObj) {
   // !code core/kinds.js
+  // !code core/tile-rules.js
   var LIKE_TIME = ' must be like 2024-03-01T00:00:00Z'
   var LIKE_RUN = 'a run like 20240301T101500123-4f9k'
   var IMAGES = ['image/png', 'image/jpeg', 'image/webp', 'image/avif']
@@ -129,8 +130,8 @@
       forbid('x and y must be whole numbers from 0 to 2^z - 1')
     }
     if (!isTime(newDoc.time)) forbid('time' + LIKE_TIME)
-    if (newDoc.stored !== undefined && !isTime(newDoc.stored)) forbid('stored' + LIKE_TIME)
-    if (newDoc.expires !== undefined && !isTime(newDoc.expires)) forbid('expires' + LIKE_TIME)
+    wrongTimes(newDoc, isTime).forEach(function (field) { forbid(field + LIKE_TIME) })
+    wrongRuns(newDoc, isTime).forEach(function (field) { forbid(field + ' must have ' + LIKE_RUN) })
     if (typeof newDoc.current !== 'boolean') forbid('current must be true (the newest version) or false (a past one)')
     var id = [newDoc.layer, newDoc.z, newDoc.x, newDoc.y].join(':') + (newDoc.current ? '' : '@' + newDoc.time)
     if (newDoc._id !== id) forbid('the id must be ' + id)
@@ -178,8 +179,8 @@
     var id = idOfNamed()
     if (newDoc._id !== id) forbid('the id must be ' + id)
     // what a load said is a fact, and what a removal took out is only ended once
-    if (isThere && (type === 'manifest' || type === 'block')) forbid('a ' + type + ' never changes')
-    if (isThere && type === 'style' && !wasEndedBetween()) forbid('a style never changes')
+    var isFixed = type === 'manifest' || type === 'block' || type === 'style'
+    if (isFixed && isThere && !wasEndedBetween()) forbid('a ' + type + ' never changes')
   }
 
   function checkLayer () {

@@ -2,6 +2,7 @@
 // validation function refuses: other programs and replication can fill a store without it.
 import { TILE_ATTACHMENT, asOf, compareIds, isAhead, isExactTime, parseTileId } from '../../core/index.js'
 import { shownBy } from '../../core/store/documents.js'
+import { wrongRuns, wrongTimes } from '../../core/tile-rules.js'
 import { tombstone } from '../store/revisions.js'
 import { problemsOf } from './files/decode.js'
 
@@ -21,14 +22,14 @@ export function checkDocument (doc) {
   if (doc.type !== 'tile') return { problems: [['not-a-tile', fieldsText('type')]] }
   const wrongFields = ['layer', 'z', 'x', 'y'].filter(field => doc[field] !== address[field])
   const isPast = address.time !== undefined
-  const wrongTimes = TIMES.filter(field => doc[field] !== undefined && !isExactTime(doc[field]))
   const attachmentNames = Object.keys(doc._attachments ?? {})
   const hasBytes = attachmentNames.includes(TILE_ATTACHMENT)
   const problems = problemsOf([
     [wrongFields.length, 'fields-disagree', fieldsText(...wrongFields)],
     [doc.current !== !isPast, 'wrong-current', fieldsText('current')],
     [!isExactTime(doc.time), 'bad-time', fieldsText('time')],
-    ...wrongTimes.map(field => [true, 'bad-time', fieldsText(field)]),
+    ...wrongTimes(doc, isExactTime).map(field => [true, 'bad-time', fieldsText(field)]),
+    ...wrongRuns(doc, isExactTime).map(field => [true, 'bad-run', fieldsText(field)]),
     [isExactTime(doc.stored) && isAhead(doc.stored), 'odd-time', `stored ${doc.stored}`],
     [isPast && isExactTime(doc.time) && doc.time !== address.time, 'time-disagrees', `time ${doc.time}`],
     ...attachmentNames.filter(name => name !== TILE_ATTACHMENT).map(name => [true, 'stray-attachment', name]),
@@ -38,9 +39,6 @@ export function checkDocument (doc) {
   ])
   return { address, problems }
 }
-
-/** Fields of a tile document with times, besides `time`. */
-const TIMES = ['stored', 'expires', 'contested']
 
 /**
  * @typedef {{time: string, digest: string | null, current: boolean, doc: any}} TileVersion digest: null when gone

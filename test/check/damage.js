@@ -55,6 +55,8 @@ const wrong = {
     ['time-disagrees', id => [document(id), past(id, T1, { time: '2020-01-01T00:00:00Z' })]],
   'a time of another zone, with a fraction': ['bad-time bad-time',
     id => [document(id, { time: '2022-06-01T02:00:00.250+02:00', expires: '2030-01-01T00:00:00.000Z' })]],
+  'a run and a confirmation that no removal can withdraw': ['bad-run bad-run',
+    id => [document(id, { run: 'zzzz', seen: [[T3, 'zzzz']] })]],
   'a document without a type': ['not-a-tile', id => [document(id, { type: undefined })]],
   'a head that is not of the type it says': ['wrong-type', id => [document(id, {}, image('webp'))]],
   'a past version that is not of the type it says':

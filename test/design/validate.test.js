@@ -3,23 +3,10 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { RESERVED, isExactTime, isLayer, isTileId, tileId, versionId } from '../../core/index.js'
 import { isValue, layerRules } from '../../core/rules.js'
-import { isSetting, settingNames, settingsOf } from '../../core/settings.js'
-import { loadDesign } from '../support/design-functions.js'
+import { WRITER, forbids, verdict } from './verdict.js'
 
-const validate = loadDesign('_design/tiles/validate_doc_update.js')
-const WRITER = { name: 'w', roles: ['tilecouch-writer'] }
 const T = '2024-03-01T00:00:00Z'
 const image = type => ({ tile: { content_type: type, data: '' } })
-
-/** The verdict on a document: `undefined` if it is allowed, otherwise `{ forbidden }` or `{ unauthorized }`. */
-function verdict (doc, { old = null, user = WRITER, security = {} } = {}) {
-  try {
-    validate(doc, old, user, security)
-    return undefined
-  } catch (thrown) {
-    return { ...thrown }
-  }
-}
 
 const head = {
   _id: 'osm:10:300:412', type: 'tile', layer: 'osm', z: 10, x: 300,
@@ -28,12 +15,8 @@ const head = {
 const past = { ...head, _id: `osm:10:300:412@${T}`, current: false }
 const gone = { ...head, _attachments: undefined, gone: true }
 const layerDoc = { _id: 'layer:osm', type: 'layer', layer: 'osm' }
+const RUN = '20240301T101500123-4f9k'
 const edition = { _id: `edition:osm@${T}`, type: 'edition', layer: 'osm', time: T }
-
-const forbids = (doc, reason, options) => {
-  const { forbidden } = verdict(doc, options) ?? {}
-  assert.match(forbidden ?? 'allowed', reason, JSON.stringify(doc))
-}
 
 /**
  * Whether DESIGN allows a tile, or a deleted document of any kind. Other documents lack the fields of a tile.
@@ -57,6 +40,8 @@ describe('validate_doc_update', () => {
     const validDocs = [
       head, past, gone, { ...gone, _id: past._id, current: false },
       { ...head, expires: T, origin: { url: 'http://h/' } }, { ...head, stored: undefined },
+      // of older stores and of other programs
+      { ...head, run: RUN, seen: [[T, RUN], [T, '']] }, { ...head, run: '20240301T101500', contested: T },
       ...['image/jpeg', 'image/webp', 'image/avif', 'application/vnd.mapbox-vector-tile'].map(
         type => ({ ...head, _attachments: image(type) })
       ),
@@ -80,6 +65,9 @@ describe('validate_doc_update', () => {
       '2024-03-01T24:00:00Z', '2024-03-01T00:00:00.000Z', '2024-03-01T00:00:00', 0, null, `${T} `],
     stored: [/stored must be/, '2024', null, 5, ''],
     expires: [/expires must be/, '2024', null, 5, 'never', ''],
+    contested: [/contested must be/, 'soon'],
+    run: [/run must have/, 'zzzz', 5, null],
+    seen: [/seen must have/, 'x', [[T]], [[T, 'zzzz']], [['2024', RUN]]],
     current: [/current must be/, undefined, null, 'true', 1],
     _id: [/the id must be osm:10:300:412$/, 'osm:10:300:413', 'osm:10:300:412@',
       `osm:10:300:412@${T}`, 'osm:10:0300:412', 'x'],
@@ -114,15 +102,20 @@ describe('validate_doc_update', () => {
     assert.equal(verdict(head, { old: head }), undefined, 'a head may')
   })
 
-  it('accepts a replicated past version that was deleted and loaded again elsewhere', () => {
-    const stored = { ...past, _rev: '1-a', _revisions: { start: 1, ids: ['a'] } }
-    const replicated = ids => ({ ...past, _rev: `${ids.length}-${ids[0]}`, _revisions: { start: ids.length, ids } })
-    for (const ids of [['c', 'b', 'a'], ['e', 'd', 'c', 'b', 'a']]) {
-      assert.equal(verdict(replicated(ids), { old: stored }), undefined)
+  it('accepts replicated past versions, blocks and manifests that were removed and loaded again elsewhere', () => {
+    const manifest = { _id: `manifest:osm@${T}:${RUN}`, type: 'manifest', layer: 'osm', time: T, run: RUN, blocks: {} }
+    const block = { _id: 'block:osm:3:0:0:abcdefghijkl', type: 'block', layer: 'osm', z: 3, x: 0, y: 0,
+      _attachments: { digests: { content_type: 'application/octet-stream', length: 5 } } }
+    for (const doc of [past, manifest, block]) {
+      const stored = { ...doc, _rev: '1-a', _revisions: { start: 1, ids: ['a'] } }
+      const replicated = ids => ({ ...doc, _rev: `${ids.length}-${ids[0]}`, _revisions: { start: ids.length, ids } })
+      for (const ids of [['c', 'b', 'a'], ['e', 'd', 'c', 'b', 'a']]) {
+        assert.equal(verdict(replicated(ids), { old: stored }), undefined)
+      }
+      forbids(replicated(['b', 'a']), /never changes/, { old: stored })
+      forbids({ ...stored, stored: T }, /never changes/, { old: stored })
+      forbids({ ...replicated(['c', 'b', 'a']), layer: 5 }, /layer/, { old: stored })
     }
-    forbids(replicated(['b', 'a']), /a past version never changes/, { old: stored })
-    forbids({ ...stored, stored: T }, /a past version never changes/, { old: stored })
-    forbids({ ...replicated(['c', 'b', 'a']), z: 31 }, /z must be/, { old: stored })
   })
 
   it('accepts a new expiry and origin of a head whose image is unchanged', () => {
@@ -318,81 +311,6 @@ describe('validate_doc_update', () => {
         new RegExp(`^${field} of this layer must be`))
     }
     forbids({ _id: 'tilecouch', type: 'store', schema: 'x' }, /schema of this store must be/)
-  })
-
-  it('lets a writer set schema, uuid, created and published once, and only an admin change them', () => {
-    const [store, marks] =
-      [more => ({ _id: 'tilecouch', type: 'store', ...more }), { schema: 1, uuid: 'u', created: T, published: T }]
-    const otherMarks = { schema: 2, uuid: 'v', created: '2024-05-01T00:00:00Z', published: '2024-05-01T00:00:00Z' }
-    assert.equal(verdict(store({ schema: 1, uuid: 'u', created: T })), undefined)
-    assert.equal(verdict(store(marks), { old: store({ schema: 1 }) }), undefined, 'what is missing')
-    assert.equal(verdict(store({ ...marks, title: 'Maps' }), { old: store(marks) }), undefined, 'a setting')
-    for (const old of [null, store()]) forbids(store({ schema: 2 }), /only an admin changes schema/, { old })
-    forbids({ _id: 'tilecouch', _deleted: true }, /only an admin removes/, { old: store(marks) })
-    for (const [field, value] of Object.entries(otherMarks)) {
-      for (const changed of [{ ...marks, [field]: value }, { ...marks, [field]: undefined }]) {
-        const doc = JSON.parse(JSON.stringify(store(changed)))
-        forbids(doc, /only an admin changes/, { old: store(marks) })
-        assert.equal(verdict(doc, { user: { name: 'boss', roles: ['_admin'] }, old: store(marks) }),
-          undefined, `an admin changes ${field}`)
-      }
-    }
-    const oddValues =
-      { schema: [0, 1001, '1', null], uuid: [{}, 5, 'x'.repeat(101)], created: ['2024', {}], published: [true, 5] }
-    const cases = Object.entries(oddValues).flatMap(([field, values]) => values.map(value => [field, value]))
-    for (const [field, value] of cases) forbids(store({ [field]: value }), new RegExp(`^${field} of this store must`))
-  })
-
-  it('accepts the same settings of a store as core', () => {
-    const marker = { _id: 'tilecouch', type: 'store', schema: 1 }
-    const values = {
-      title: ['Maps', '', 'x'.repeat(200), 'x'.repeat(201), 3, null],
-      description: ['A map', '', 'x'.repeat(300), 'x'.repeat(301), 3, null],
-      logo: ['logo.png', '/brand/logo.png?x=1', '//evil.example/x',
-        'https://evil.example/x', 'javascript:alert(1)', 'a b', '', 3],
-      colours: [{}, { light: '#0f6674' }, { light: '#0f6674', dark: '#5cc3d2' },
-        { light: '#5cc3d2' }, { dark: '#0f6674' }, { light: '#777777' },
-        { light: 'red' }, { light: '#fff' }, { other: '#0f6674' }, { constructor: '#0f6674' }, [], 'red', null],
-      opens: ['osm', 'Osm', '', 3],
-      base: ['osm', 'layer', { url: '/b/{z}/{x}/{y}.png' },
-        { url: 'https://b.example/{z}/{x}/{y}.png', name: 'B', attribution: 'C', maxzoom: 19 },
-        { url: '/b.png' }, { name: 'B' }, { url: 'ftp://b/{z}/{x}/{y}' },
-        { url: '/b/{z}/{x}/{y}.png', maxzoom: 31 }, { url: '/b/{z}/{x}/{y}.png', more: 1 }, 3],
-      gazetteer: ['/search', 'https://n.example/search?key=1', 'http://n.example/',
-        '//n.example', 'file:///etc', '<x>', '', 3],
-      places: [[], [['Bern', 7.4, 46.9, 10]], [['Bern', 7.4, 96.9, 10]], [['Bern', 7.4, 46.9]], [
-        ['Bern', '7.4', 46.9, 10]
-      ], [[3, 7.4, 46.9, 10]], ['Bern'], {}, Array.from({ length: 2001 }, () => ['B', 1, 1, 1])],
-      activityDays: [30, 365, 36500, 29, 0, -1, 30.5, 36501, '365', null, true, [], {}]
-    }
-    assert.deepEqual(Object.keys(values).sort(), [...settingNames].sort(), 'every field is tried here')
-    for (const [field, fieldValues] of Object.entries(values)) {
-      for (const value of fieldValues) {
-        const doc = { ...marker, [field]: value }
-        assert.equal(verdict(doc) === undefined, isSetting(field, value),
-          `${field} ${JSON.stringify(value).slice(0, 80)}`)
-        assert.deepEqual(settingsOf(doc), isSetting(field, value) ? { [field]: value } : {})
-      }
-    }
-    assert.equal(verdict({ ...marker, created: T, published: T, demo: T, uuid: 'u', later: { x: 1 } }), undefined)
-    forbids({ ...marker, later: 'x'.repeat(5000) }, /later is too long/)
-    assert.deepEqual(settingsOf({ ...marker, type: 'tile', title: 'x' }), {})
-  })
-
-  it('accepts an image as the logo of a store, and no other attachment', () => {
-    const marker = { _id: 'tilecouch', type: 'store' }
-    const logo = (type, length) => ({ ...marker, _attachments: { logo: { content_type: type, length, stub: true } } })
-    for (const type of ['image/png', 'image/jpeg', 'image/webp', 'image/avif']) {
-      assert.equal(verdict(logo(type, 262144)), undefined)
-    }
-    for (const type of ['image/svg+xml', 'text/html', 'application/vnd.mapbox-vector-tile', undefined]) {
-      forbids(logo(type, 100), /only tiles have an attachment, and the store a logo/)
-    }
-    forbids(logo('image/png', 262145), /at most 262144 bytes/)
-    forbids({ ...marker, _attachments: { other: { content_type: 'image/png', length: 5 } } },
-      /only tiles have an attachment/)
-    forbids({ ...layerDoc, _attachments: { logo: { content_type: 'image/png', length: 5 } } },
-      /only tiles have an attachment/)
   })
 
   it('agrees with a naive validator on random documents', () => {
