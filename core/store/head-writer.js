@@ -165,10 +165,11 @@ export class HeadWriter {
     await settleTiles(this.access, ids, { readFacts, signal: this.signal })
   }
 
-  /** Whether an edition has a statement for this time or a later one, or a removal has not ended. */
-  #mustSettle ({ layer, time, mustSettle, expectedRev }) {
-    const { latest, isBeingRemoved } = this.statements.ofLayer(layer)
-    return Boolean(mustSettle) || (!expectedRev && (time <= latest || isBeingRemoved))
+  /** Whether an edition has a statement for this time or a later one, or a removal of the tile has not ended. */
+  #mustSettle (tile) {
+    if (tile.mustSettle || tile.expectedRev) return Boolean(tile.mustSettle)
+    const statements = this.statements.ofLayer(tile.layer)
+    return tile.time <= statements.latest || statements.isTileBeingRemoved(tile)
   }
 
   async #decide (tiles) {

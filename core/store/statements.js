@@ -166,6 +166,11 @@ export class LayerStatements {
     return this.removals.some(({ finished }) => !finished)
   }
 
+  /** Whether a removal of a tile has not ended. @param {{id: string, z: number, x: number, y: number}} tile */
+  isTileBeingRemoved ({ id, z, x, y }) {
+    return this.removals.some(({ finished, touches }) => !finished && touches(id, z, x, y))
+  }
+
   /** Whether no removal withdraws statements of a run for a time. @param {{time: string, run: string}} statements */
   isWhole ({ time, run }) {
     return !this.removals.some(removal => takesOut(removal, time, run))

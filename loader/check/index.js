@@ -213,6 +213,7 @@ class StoreCheck {
     const layerCheck = await verifyLayer(this.store, layer, {
       ...this.options,
       report,
+      merge: this.#repairs && (id => this.#merge(id)),
       afterPage: async () => this.#repairs?.repairIfMany(),
       onProgress: done => {
         this.#current = done
@@ -237,6 +238,12 @@ class StoreCheck {
     await this.#repairs.repairTiles()
     await this.#repairs.repairAll(['not-settled'], () => this.#settle(layer))
     await repairLayer(this.store, layer, layerCheck, this.#repairs)
+  }
+
+  /** @param {string} id */
+  #merge (id) {
+    const tally = { merged: 0, ended: 0 } // the finding is counted later, with all other conflicts
+    return mergeDocuments(this.couch, [id], { tally, signal: this.signal, note: this.#noteUnsettled })
   }
 
   /** Finds layers that are in the index and have no documents. */

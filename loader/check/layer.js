@@ -30,6 +30,8 @@ const TILE_SIZE = 256 // pixels, unless the layer says otherwise
  * @property {import('../../core/grid.js').Zooms} [zooms]
  * @property {boolean} [decode]
  * @property {AbortSignal} [signal]
+ * @property {(id: string) => Promise<void>} [merge] merges the revisions of the layer document before its tiles are
+ *   checked: the merged one has all times that a prune dropped
  * @property {() => Promise<void>} [afterPage] awaited after every page of documents
  * @property {(done: {tiles: number, bytes: number}) => void} [onProgress] tiles: versions whose bytes were read
  */
@@ -40,12 +42,12 @@ const TILE_SIZE = 256 // pixels, unless the layer says otherwise
  * @param {LayerOptions} options
  */
 export async function verifyLayer (store, layer, options) {
-  const { time, area: selectedArea, zooms, decode, signal, report, afterPage, onProgress } = options
+  const { time, area: selectedArea, zooms, decode, signal, report, merge, afterPage, onProgress } = options
   checkLayer(layer)
   const { couch } = store
   const asOfTime = time === undefined ? undefined : endOf(time)
   const isWhole = !selectedArea && !zooms
-  const doc = await checkLayerDocument(couch, layer, report)
+  const doc = await checkLayerDocument(couch, layer, { report, merge })
   const area = selectedArea?.in(gridOf(doc))
   const editions = await checkEditions(couch, layer, report)
   await checkStyles(couch, layer, report)
@@ -196,14 +198,25 @@ function boundsOfTile (grid, z, x, y) {
 
 const COUNTS = ['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'failed', 'gone', 'bytes']
 
-/** @returns {Promise<Record<string, any> | undefined>} the valid fields of the layer's document */
-async function checkLayerDocument (couch, layer, report) {
+/**
+ * @param {import('../store/couch.js').Couch} couch
+ * @param {string} layer
+ * @param {Pick<LayerOptions, 'report' | 'merge'>} options
+ * @returns {Promise<Record<string, any> | undefined>} the valid fields of the layer's document
+ */
+async function checkLayerDocument (couch, layer, options) {
+  const { report, merge } = options
   if (RESERVED.has(layer)) report.add('reserved-name', layerId(layer))
-  const doc = await couch.find({ path: encodeURIComponent(layerId(layer)), qs: { conflicts: true } })
+  const find = () => couch.find({ path: encodeURIComponent(layerId(layer)), qs: { conflicts: true } })
+  let doc = await find()
+  if (doc?._conflicts?.length) {
+    report.add('conflict', doc._id, `${doc._rev} and ${doc._conflicts}`)
+    await merge?.(doc._id)
+    doc = await find()
+  }
   if (!doc) return undefined
-  const { _id, _rev, _conflicts, type, layer: name } = doc
+  const { _id, type, layer: name } = doc
   const reportFault = why => report.add('bad-layer', _id, why)
-  if (_conflicts?.length) report.add('conflict', _id, `${_rev} and ${_conflicts}`)
   if (type !== 'layer' || name !== layer) reportFault(`type ${JSON.stringify(type)}, layer ${JSON.stringify(name)}`)
   const { faults, valid } = examine({ ...doc, type: 'layer', layer })
   faults.forEach(reportFault)
@@ -283,7 +296,7 @@ export async function repairLayer (store, layer, layerCheck, queue) {
     const done = await fitDocument(store, layer, layerCheck)
     if (done !== true) return done
     const report = new Report()
-    await checkLayerDocument(store.couch, layer, report)
+    await checkLayerDocument(store.couch, layer, { report })
     return !report.kinds['bad-layer']
   })
 }

@@ -4,6 +4,7 @@
 import { pMapIterable } from 'p-map'
 import { batchesOf } from '../../core/lists.js'
 import { compareIds, formatReference, manifestId } from '../../core/index.js'
+import { ignoring } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
 import { Block } from '../../core/store/blocks.js'
 import { faultInRecord } from '../../core/store/records.js'
@@ -12,6 +13,7 @@ import { nameOf, rootOf } from '../load/manifest.js'
 import { lostStatements } from '../maintain/prune/mark.js'
 import { everyTile, tileAccess, settleDefaults } from '../store/settle.js'
 import { readEach } from './bytes.js'
+import { CONFLICTS } from './conflicts.js'
 
 const PAGE = 50 // blocks a request
 const BAD = { manifest: 'bad-manifest', removed: 'bad-removal', limits: 'bad-limits' }
@@ -29,6 +31,9 @@ export async function checkManifests (statements, { editions, doc, report }) {
   const { manifests, faults } = statements
   if (!statements.limits.hasPast) return { manifests: manifests.length, blocks: 0 }
   const { blocks, damaged } = await checkBlocks(couch, layer, report, signal)
+  const kinds = ['manifest', 'block', 'removed'].map(kind => [layer, kind])
+  const conflicts = await couch.view(CONFLICTS, { keys: kinds, reduce: false }, signal).catch(ignoring('INDEX_MISSING'))
+  for (const { id, value } of conflicts ?? []) report.add('conflict', id, `the shown revision and ${value}`)
   let isSound = !damaged && !faults.size
   for (const [id, fault] of faults) report.add(BAD[id.slice(0, id.indexOf(':'))], id, fault)
   for (const manifest of manifests) if (!await checkManifest(statements, manifest, blocks, report)) isSound = false
@@ -38,12 +43,13 @@ export async function checkManifests (statements, { editions, doc, report }) {
     if (!ownManifest) report.add('manifest-incomplete', _id, `the manifest of its run ${run} is missing`)
     else if (ownManifest.root !== root) report.add('wrong-root', _id, `${root}, its manifest says ${ownManifest.root}`)
   }
+  for (const { id, finished } of statements.removals) if (!finished) report.add('unfinished-removal', id)
   const checked = { manifests: manifests.length, blocks: blocks.size }
   // tiles cannot be compared with a damaged manifest
-  if (!manifests.length || !isSound) return checked
+  if (!(manifests.length || statements.removals.length) || !isSound) return checked
   for await (const { id, why, settled } of unsettled(couch, statements, signal)) {
     if (why) report.add('not-settled', id, why)
-    for (const { time } of lostStatements(doc, settled)) {
+    for (const { time } of lostStatements(id, settled, { limits: statements.limits, doc })) {
       report.add('image-missing', id, `${formatReference(layer, time)} has it: load that edition again`)
     }
   }

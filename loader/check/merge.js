@@ -9,8 +9,9 @@ import { peerOf } from '../store/peer.js'
 import { pruneMarks } from '../maintain/prune/mark.js'
 import { fieldsOf, readLeavesByState, tombstone, written } from '../store/revisions.js'
 
+// undefined if one of them is
+const ofBoth = (join, a, b) => a === undefined || b === undefined ? undefined : join(a, b)
 // of two values; the other one if one is undefined
-const smaller = (a, b) => b === undefined || a < b ? a : b
 const greater = (a, b) => b === undefined || a > b ? a : b
 const trueFirst = (a, b) => Number(Boolean(b)) - Number(Boolean(a))
 const missingLast = (a, b) => compareIds(a ?? '~', b ?? '~')
@@ -18,15 +19,17 @@ const canonicalFields = doc => canonical(fieldsOf(doc))
 
 /** @type {Record<string, {order: (a: any, b: any) => number, merge: (first: any, others: any[]) => any}>} */
 const kinds = {
-  // the widest bounds and zooms of all revisions; a field that only one revision has stays
+  // The widest bounds and zooms of all revisions; a revision without them has no limits. A field that only one revision
+  // has stays, except a policy that deletes history: somebody may have removed it.
   layer: {
     order: winnerFirst,
     merge: (first, others) => others.reduce((doc, other) => Object.fromEntries(Object.entries({
       ...other,
       ...doc,
-      bounds: union(doc.bounds, other.bounds) ?? undefined,
-      minzoom: smaller(doc.minzoom, other.minzoom),
-      maxzoom: greater(doc.maxzoom, other.maxzoom),
+      retention: doc.retention,
+      bounds: ofBoth(union, doc.bounds, other.bounds),
+      minzoom: ofBoth(Math.min, doc.minzoom, other.minzoom),
+      maxzoom: ofBoth(Math.max, doc.maxzoom, other.maxzoom),
       ...pruneMarks(doc, other)
     }).filter(([, value]) => value !== undefined)), first)
   },

@@ -243,6 +243,16 @@ describe('merging several leaves of a document', () => {
     }
   })
 
+  it('gives a layer no limits and no retention that one of its leaves has lost', () => {
+    const layer = { _id: 'layer:osm', type: 'layer', layer: 'osm' }
+    const [winner, other] = [{ ...layer, _rev: '3-b', name: 'B' },
+      { ...layer, _rev: '3-a', minzoom: 5, maxzoom: 9, bounds: [5, 45, 10, 47], retention: { last: 1 } }]
+    assert.equal(planMerge([winner, other])?.write, undefined, 'the winner stays as it is')
+    const { write } = planMerge([{ ...winner, retention: { last: 2 } }, { ...other, ttl: 5 }]) ?? {}
+    const { _rev, _revisions, ...written } = JSON.parse(JSON.stringify(write))
+    assert.deepEqual(written, { ...layer, name: 'B', retention: { last: 2 }, ttl: 5 })
+  })
+
   it('ends all leaves of a style but one, without a new revision', () => {
     const style = { _id: `style:osm@${T(1)}`, type: 'style', layer: 'osm', time: T(1), style: STYLE }
     const leaves = [{ ...style, _rev: '1-a', stored: S(2) }, { ...style, _rev: '1-b', stored: S(1) },

@@ -2,15 +2,15 @@
 // of its work. The tests repeat this for several requests of an expiry or removal.
 import assert from 'node:assert/strict'
 import { HeadWriter } from '../../core/store/head-writer.js'
-import { Store, copyLayer, expire, load, mirror, prune, removeEdition,
-  removeTiles, resolve } from '../../loader/index.js'
+import { Store, check, copyLayer, expire, load, mirror, prune, removeEdition,
+  removeLayer, removeTiles, resolve } from '../../loader/index.js'
 import { manifestDefaults } from '../../loader/load/manifest.js'
 import { settleAll, tileAccess } from '../../loader/store/settle.js'
 import { Tile } from '../../loader/store/tile.js'
 import { onEachStore } from '../support/backends.js'
 import { memorySource } from '../support/memory-source.js'
 import { publishedStore } from '../support/published.js'
-import { interruptedStore, runBeside } from '../support/removals.js'
+import { dyingStore, interruptedStore, runBeside } from '../support/removals.js'
 import { png, seedOf } from '../support/tiles.js'
 
 const T = year => `200${year}-01-01T00:00:00Z`
@@ -179,6 +179,88 @@ onEachStore('changes by another program at the same time', backend => {
     const { ended, refused } = await expire(store, { action: 'remove' })
     assert.deepEqual([ended, refused], [1, 0])
     await assertShown('AABBB----')
+  })
+
+  it('an expired tile with a conflict is removed at its own version, and the losing one is shown as past', async () => {
+    const { store: otherStore, url: otherUrl } = await publishedStore(backend)
+    await load(otherStore, memorySource({ '1/0/0': A }), { layer: 'osm', time: T(1) })
+    await store.defineLayer('osm', { format: 'png' })
+    await write(3, B, { expires: T(6) })
+    await store.couch.update(ID, doc => ({ ...doc })) // so that it wins
+    await mirror(otherUrl, url)
+    assert.equal(await readYears(), '--BBBBBBB')
+    const { ended, removed } = await expire(store, { action: 'remove' })
+    assert.deepEqual([ended, removed], [1, 0])
+    await assertShown('AABBB----')
+    await otherStore.destroy()
+  })
+
+  it('a removal of other zooms that never ended is reported, and does not multiply versions', async () => {
+    await store.defineLayer('osm', { format: 'png' })
+    await write(1, A)
+    const { store: dying } = await dyingStore(url, 1)
+    await assert.rejects(removeTiles(dying, 'osm', { zooms: { min: 7, max: 7 } }), { code: 'KILLED' })
+    for (const year of [2, 3, 4]) await write(year, A)
+    assert.deepEqual((await store.versions('osm', X.z, X.x, X.y)).map(({ time }) => time), [T(1)])
+    const codesIn = async () => Object.keys((await check(store, { layers: ['osm'], decode: false })).kinds)
+    assert.ok((await codesIn()).includes('unfinished-removal'))
+    await removeTiles(store, 'osm', { zooms: { min: 7, max: 7 } })
+    assert.ok(!(await codesIn()).includes('unfinished-removal'))
+  })
+
+  it('a removal of single writes that never ended is found and completed by a check', async () => {
+    await store.defineLayer('osm', { format: 'png' })
+    for (const [year, image] of [[1, A], [3, B]]) await write(year, image)
+    const { store: dying } = await dyingStore(url, 1)
+    await assert.rejects(removeTiles(dying, 'osm', { since: T(3), until: T(3) }), { code: 'KILLED' })
+    const { kinds, repair } = await check(store, { layers: ['osm'], decode: false, fix: true })
+    assert.deepEqual([kinds['not-settled'], repair?.repaired['not-settled']], [1, 1])
+    assert.equal(await readYears(), 'AAAAAAAAA')
+  })
+
+  it('a layer that is removed and loaded again arrives at a mirror that was away', async () => {
+    const tiles = { '1/0/0': A, '1/0/1': B }
+    const mirrorUrl = await backend.database()
+    await edition(1, tiles)
+    await mirror(url, mirrorUrl)
+    await removeLayer(store, 'osm')
+    await edition(1, tiles)
+    const { refused, lacking } = await mirror(url, mirrorUrl)
+    assert.deepEqual([refused, lacking], [0, 0])
+  })
+
+  it('a check repairs the layer document of a pruned mirror before it looks for images', async () => {
+    const mirrorUrl = await backend.database()
+    for (const [year, image] of [[1, A], [3, B], [5, C]]) await edition(year, { '1/0/0': image })
+    await mirror(url, mirrorUrl)
+    const mirrored = await Store.open(mirrorUrl)
+    await prune(mirrored, 'osm', { policy: { last: 1 }, compact: 'never' })
+    for (const name of ['x', 'y', 'z']) await store.defineLayer('osm', doc => ({ ...doc, name }))
+    await mirror(url, mirrorUrl)
+    const { kinds, repair } = await check(mirrored, { layers: ['osm'], decode: false, fix: true })
+    assert.deepEqual([kinds.conflict, kinds['image-missing'], repair?.repaired], [1, undefined, { conflict: 1 }])
+    assert.equal((await mirrored.layer('osm')).name, 'z')
+  })
+
+  it('a removal that two masters finish is one document for a check that repairs', async () => {
+    const { store: otherStore, url: otherUrl } = await publishedStore(backend)
+    await edition(1, { '1/0/0': A })
+    const { store: dying } = await dyingStore(url, 1)
+    await assert.rejects(removeEdition(dying, 'osm', T(1)), { code: 'KILLED' })
+    await mirror(url, otherUrl)
+    const [id] = (await store.couch.ranges([{ startkey: 'removed:', endkey: 'removed;' }])).flat().map(row => row.id)
+    for (const [master, year] of [[store, 6], [otherStore, 7]]) {
+      await master.couch.update(id, doc => ({ ...doc, finished: T(year) }))
+    }
+    await mirror(otherUrl, url)
+    const found = []
+    const look = fix => check(store, { layers: ['osm'], decode: false, fix, onFinding: finding => found.push(finding) })
+    await look(true)
+    assert.ok(found.some(({ code, where }) => code === 'conflict' && where === id))
+    found.length = 0
+    await look(false)
+    assert.ok(!found.some(({ code }) => code === 'conflict'))
+    await otherStore.destroy()
   })
 
   it('an image that one master prunes and another confirms is shown or named as unknown', async () => {

@@ -63,6 +63,9 @@ export const faults = {
   'not-a-tile': fault('a document that has the id of a tile, but is not a tile', { advice: LOAD_AGAIN }),
   'fields-disagree': fault('layer, z, x or y of a document are not those of its id', { advice: LOAD_AGAIN }),
   'bad-time': fault('a time that is not like 2024-03-01T00:00:00Z', { advice: LOAD_AGAIN }),
+  'bad-run': fault('a run, or the runs in `seen`, that is not like 20240301T101500123-4f9k', {
+    advice: 'Correct the field in the database: no removal can withdraw that version.'
+  }),
   'time-disagrees': fault('the time of a past version is not that of its id', { advice: LOAD_AGAIN }),
   'wrong-current': fault('a head that does not say it is current, or a past version that does', { advice: LOAD_AGAIN }),
   'gone-with-bytes': fault('a version that says "no tile here any more" and has one', {
@@ -126,6 +129,9 @@ export const faults = {
   }),
   'unfinished-edition': warning('an edition whose load did not end', {
     advice: 'Run that load again with `--time` and the time of the edition: it resumes.'
+  }),
+  'unfinished-removal': warning('a removal that did not end', {
+    advice: 'Run the same `tilecouch remove` again: it goes on. One that runs now needs nothing.'
   }),
   'failed-edition': warning('an edition some of whose tiles could not be loaded', {
     advice: 'Run that load again with `--time` and the time of the edition: it names them, with the reasons.'

@@ -7,8 +7,10 @@ import { batchesOf, chunks } from '../../../core/lists.js'
 import { newRun } from '../../../core/runs.js'
 import { HeadWriter } from '../../../core/store/head-writer.js'
 import { versionIn } from '../../../core/store/plan.js'
+import { settleTiles } from '../../../core/store/settle.js'
 import { Remover } from '../remove/remover.js'
 import { storedVersionOf } from '../../store/reader.js'
+import { readLeavesByState } from '../../store/revisions.js'
 import { tileAccess } from '../../store/settle.js'
 import { Tile } from '../../store/tile.js'
 
@@ -32,7 +34,8 @@ export class RemoveExpired {
   /** @param {import('./find.js').Expired[]} tiles */
   async take (tiles) {
     const { limits, withPast, onProgress } = this.options
-    for (const heads of chunks(tiles, limits.past)) {
+    for (const listed of chunks(tiles, limits.past)) {
+      const heads = await this.#settleConflicts(listed)
       const pasts = await this.#readPasts(heads)
       const candidates = heads.map((head, index) => ({ head, past: pasts[index] }))
       const isRemovable = ({ head, past }) => withPast || past.every(({ time }) => time === head.time)
@@ -40,6 +43,27 @@ export class RemoveExpired {
       await this.#remove(candidates.filter(isRemovable))
       onProgress?.(this.tally)
     }
+  }
+
+  /**
+   * Settles heads that have several leaves, so that the version of the losing leaf becomes past and is not shown later.
+   * Returns the heads that are still the same version, at their new revisions.
+   * @param {import('./find.js').Expired[]} heads
+   */
+  async #settleConflicts (heads) {
+    const { dryRun, signal } = this.options
+    if (dryRun) return heads
+    const states = await readLeavesByState(this.couch, heads.map(({ id }) => id), signal)
+    const ids = heads.map(({ id }) => id).filter(id => (states.get(id)?.living.length ?? 0) > 1)
+    if (!ids.length) return heads
+    const readFacts = tileIds => this.#writer.statements.readFacts(tileIds)
+    await settleTiles(tileAccess(this.couch), ids, { readFacts, signal })
+    const docs = new Map((await this.couch.docs(ids, { signal })).map(({ id, doc }) => [id, doc]))
+    return heads.flatMap(head => {
+      if (!docs.has(head.id)) return [head]
+      const { _rev: rev, time } = docs.get(head.id) ?? {}
+      return time === head.time ? [{ ...head, rev }] : []
+    })
   }
 
   /** Withdraws the statements of editions about tiles, then removes the tiles with all of their versions. */
